@@ -14,6 +14,7 @@ from evalkit import Dataset, TaskIO
 from evalkit.base.names import score_name
 from evalkit.catalog import Registry, Resolver
 from evalkit.errors import EvalkitError
+from evalkit_adapters_rows.written_extractors import split_stages
 from evalkit_benchmarks_declared.prompts import CompiledPrompts, compile_prompts
 from evalkit_benchmarks_declared.reading import (
     Lines,
@@ -186,7 +187,7 @@ def stages_of(benchmark: Benchmark, extract: str | None) -> Any:
         "kind": "map-values",
         "configuration": {"mapping": {benchmark.null_label: ""}, "otherwise": "text"},
     }
-    return [*(stages if isinstance(stages, list) else [stages]), last]
+    return [*(stages if isinstance(stages, list) else split_stages(stages)), last]
 
 
 def scores_of(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
+from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.violations import shorten
 from evalkit.errors import AdapterError, DataError
 from evalkit_benchmarks_declared.schema import Data, Position
@@ -156,7 +157,9 @@ class Examples:
         return [kept[place] for place in sorted(chosen)]
 
     def _example(self, number: str, row: StoredRow) -> dict[str, Any]:
-        made = {**row.values, "uid": self._uid(number, row)}
+        columns = row.values.items()
+        made = {name: value for name, value in columns if name not in EXAMPLE_ID_KEYS}
+        made["uid"] = self._uid(number, row)
         for name, field in self._fields.items():
             made[name] = _value(row, field)
         if self._target.answer_type:

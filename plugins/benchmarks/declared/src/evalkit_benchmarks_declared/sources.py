@@ -120,19 +120,6 @@ def _function(generator: Generator, folder: Path) -> Callable[..., Any]:
     return function  # type: ignore[no-any-return]
 
 
-def local_files(data: Data, folder: Path) -> list[Path]:
-    """Return the data files that lie beside the benchmark file."""
-    if data.path is None:
-        return []
-    names = [name for split in splits_of(data).values() for name in split]
-    paths = [path for name in names for path in _paths(data, name)]
-    return [
-        folder / path
-        for path in dict.fromkeys(paths)
-        if not is_remote(path) and (folder / path).is_file()
-    ]
-
-
 def _paths(data: Data, split: str) -> list[str]:
     if isinstance(data.path, Mapping):
         if split not in data.path:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from evalkit.plugins.components import Catalog as Catalog
     from evalkit.plugins.components import Component as Component
     from evalkit.plugins.components import DiscoveryProblem as DiscoveryProblem
+    from evalkit.plugins.components import ReadPlugin as ReadPlugin
     from evalkit.plugins.components import (
         required_distribution as required_distribution,
     )

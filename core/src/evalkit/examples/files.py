@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, ClassVar
 
 from evalkit.base.names import is_python_file
@@ -15,11 +15,12 @@ from evalkit.examples.row_stages import DataSource, with_data
 from evalkit.places.names import is_remote
 from evalkit.plugins.bound import BoundDataset
 from evalkit.plugins.components import AS_FILE, AS_ROWS, NO_VERSION, Component
+from evalkit.plugins.discovery import find_components
 from evalkit.plugins.local_plugins import name_of
 from evalkit.plugins.registry import bind
 from evalkit.plugins.resolver import Resolver
 from evalkit.reading.data_places import data_path
-from evalkit.reading.formats import model_name
+from evalkit.reading.formats import SUFFIXES, model_name
 from evalkit.reading.given_rows import rows_of
 
 
@@ -67,15 +68,18 @@ def chosen_data(dataset: Any, data: Any) -> Any:
 
 
 def is_file_name(dataset: Any) -> bool:
-    """Tell whether what names a data set is a file: it holds `.`, `/` or `://`."""
-    if isinstance(dataset, Path):
-        return True
-    if not isinstance(dataset, str):
+    """Tell whether what names a data set is a file of examples.
+
+    It is where it holds `.`, `/` or `://`, but for what an installed reader reads.
+    """
+    if not isinstance(dataset, str | Path) or is_python_file(str(dataset)):
+        return isinstance(dataset, Path)
+    text = str(dataset)
+    name = text.partition("@")[0].partition(":")[0]
+    if isinstance(dataset, str) and not ("." in name or "/" in name or is_remote(text)):
         return False
-    if is_python_file(dataset):
-        return False
-    name = dataset.partition("@")[0].partition(":")[0]
-    return "." in name or "/" in name or is_remote(dataset)
+    is_data = is_remote(text) or PurePath(name).suffix.lower() in SUFFIXES
+    return is_data or find_components().reader_of(text) is None
 
 
 def bind_file(path: Path, task: Any) -> BoundDataset:
@@ -127,7 +131,8 @@ def bind_dataset(
         of_file = is_file and bind_file(data_path(dataset), task)
         bound = of_file or bind_rows(dataset, task)
     else:
-        bound = resolver.dataset(dataset)
+        is_path = isinstance(dataset, Path)
+        bound = resolver.dataset(str(dataset) if is_path else dataset)
         if task is not None and task != bound.task:
             own = bound.task if isinstance(bound.task, str) else name_of(bound.task)
             raise EvalkitError(

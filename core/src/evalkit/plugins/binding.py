@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self
 
@@ -91,6 +92,8 @@ class Bound:
     loaded_with: Mapping[str, Any] | None = None
     """The values that it was loaded with by name; None for an object that the caller
     passed."""
+    files: tuple[Path, ...] = ()
+    """The files that a reader made it of."""
     name: str = field(init=False)
     """The plugin's name with those parameters that are not at their default."""
     _arguments: dict[str, tuple[str, ...]] = field(

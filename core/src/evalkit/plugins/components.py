@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from evalkit.base.names import normalise_distribution
 from evalkit.errors import UnknownPluginError
@@ -23,6 +24,9 @@ AS_ROWS = "given as rows"
 
 AS_PYTHON = "given as a file of Python"
 """The same of a plugin that an object in a file of Python is."""
+
+AS_READ = "read from a file"
+"""The same of a data set that a reader made of a file."""
 
 WITHOUT_PLUGIN = (AS_FILE, AS_ROWS)
 """The same of data that no plugin loads."""
@@ -70,11 +74,13 @@ class Component(NamedTuple):
     """What the distribution requires, as its metadata spell it."""
     problem: str = ""
     """Why the metadata alone say that it cannot be used; "" where they don't."""
+    own_kind: str = ""
+    """The kind that lists it, such as `benchmarks`, where it is bound as another."""
 
     @property
     def id(self) -> str:
         """Kind and name, as in `metrics/accuracy`."""
-        return f"{self.kind}/{self.name}"
+        return f"{self.own_kind or self.kind}/{self.name}"
 
     @property
     def flags(self) -> frozenset[str]:
@@ -120,7 +126,12 @@ ATTRIBUTES = "attributes"
 NAMES = "names"
 """The group in which a distribution adds names to the module `evalkit`."""
 
-EXTENSIONS = (KINDS, ATTRIBUTES, NAMES)
+READERS = "readers"
+"""The group in which a distribution reads data sets from files: an entry point is named
+after a suffix (`yaml`) or a scheme (`hub`, as in `hub:OWNER/NAME`). Its value is a
+function that takes such a text and returns a `ReadPlugin`."""
+
+EXTENSIONS = (KINDS, ATTRIBUTES, NAMES, READERS)
 """Groups of evalkit whose entry points extend evalkit and are not plugins."""
 
 HIDDEN = "hidden"
@@ -132,6 +143,22 @@ PACKAGED = "packaged"
 DOTTED = "dotted"
 """Flag of a kind whose plugins may have names with dots and capitals."""
 
+DATASETS = "datasets"
+"""Kind of data sets; also the flag of a kind whose plugins are data sets."""
+
+
+class ReadPlugin(NamedTuple):
+    """What a reader makes of a file."""
+
+    name: str
+    """Name of the plugin."""
+    plugin: Any
+    """The plugin: a class or an instance."""
+    files: Sequence[Path]
+    """The files that it was read from, the main one first. A run records their
+    SHA-256."""
+
+
 CORE_KINDS = tuple(
     Component(
         KINDS,
@@ -140,7 +167,7 @@ CORE_KINDS = tuple(
         "evalkit-core",
         NO_VERSION,
     )
-    for name in ("tasks", "datasets", "metrics", "perturbations", "observers")
+    for name in ("tasks", DATASETS, "metrics", "perturbations", "observers")
 )
 """The kinds that core defines."""
 
@@ -200,7 +227,18 @@ class Catalog(NamedTuple):
 
     def of_kind(self, kind: str) -> list[Component]:
         """Return the components of one kind, sorted by name."""
-        return [found for found in self.components if found.kind == kind]
+        return [each for each in self.components if kind in (each.kind, each.own_kind)]
+
+    def reader_of(self, text: str) -> Component | None:
+        """Return what reads a data set that is named `FILE.SUFFIX` or `SCHEME:TEXT`.
+
+        Args:
+            text: How a user names a data set; parameters may follow.
+        """
+        place, colon, _ = text.partition(":")
+        scheme = self.extension(READERS, place) if colon else None
+        _, dot, suffix = place.rpartition(".")
+        return scheme or (self.extension(READERS, suffix) if dot else None)
 
     def known_owner(self, component_id: str) -> str | None:
         """Return the distribution that is known to hold a component.

@@ -18,6 +18,7 @@ from evalkit.base.failures import described
 from evalkit.base.names import is_component_name, is_schema_name, normalise_distribution
 from evalkit.plugins.components import (
     CORE_KINDS,
+    DATASETS,
     DOTTED,
     EXTENSIONS,
     HIDDEN,
@@ -280,7 +281,10 @@ def _sort_out(
         unusable = value_problem(component.value)
         if unusable:
             problems.append(declaration.problem(f"{component.id}: {unusable}"))
-        components.append(component._replace(problem=unusable))
+        component = component._replace(problem=unusable)
+        if DATASETS in kind.flags:
+            component = component._replace(kind=DATASETS, own_kind=kind.name)
+        components.append(component)
     return components, withheld
 
 
@@ -331,7 +335,7 @@ def _quote(text: str) -> str:
 
 
 def _order(component: Component) -> tuple[str, str, str]:
-    return component.kind, component.name, component.distribution
+    return component.own_kind or component.kind, component.name, component.distribution
 
 
 def iter_kinds(catalog: Catalog, kind: str | None = None) -> Iterator[Component]:
@@ -344,8 +348,12 @@ def iter_kinds(catalog: Catalog, kind: str | None = None) -> Iterator[Component]
     Yields:
         Plugins, sorted by name within a kind.
     """
-    for name in (kind,) if kind else catalog.listed_kinds():
-        yield from catalog.of_kind(name)
+    if kind:
+        yield from catalog.of_kind(kind)
+    else:
+        for name in catalog.listed_kinds():
+            own = f"{name}/"
+            yield from (e for e in catalog.components if e.id.startswith(own))
 
 
 def kinds_of_files(catalog: Catalog) -> list[str]:

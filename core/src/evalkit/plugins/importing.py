@@ -15,9 +15,11 @@ from evalkit.base import json_text as json_text  # before any plugin can replace
 from evalkit.base.failures import hook_failures, located
 from evalkit.errors import PluginContractError, PluginError, PluginLoadError
 from evalkit.plugins.components import (
+    AS_READ,
     ATTRIBUTES,
     NAMES,
     Component,
+    ReadPlugin,
     required_distribution,
     value_problem,
 )
@@ -39,12 +41,24 @@ def import_component(component: Component) -> object:
     Raises:
         PluginLoadError: Importing it failed, or its metadata say that it would.
     """
+    loaded = import_object(component)
+    return loaded.plugin if isinstance(loaded, ReadPlugin) else loaded
+
+
+def import_object(component: Component) -> object:
+    """Import a component, as a `ReadPlugin` where a reader makes it of a file."""
     if component.is_local:
         return object_in_file(component.value)
-    problem = component.problem or value_problem(component.value)
+    is_read = component.distribution == AS_READ
+    problem = component.problem or ("" if is_read else value_problem(component.value))
     problem = problem or core_problem(component)
     if problem:
         raise PluginLoadError(f"{component.origin}: {problem}")
+    if is_read or "." in component.value.partition(":")[2]:
+        from evalkit.plugins.readers import read_component
+
+        if (read := read_component(component)) is not None:
+            return read
     entry_point = importlib.metadata.EntryPoint(
         component.name, component.value, f"evalkit.{component.kind}"
     )

@@ -22,7 +22,7 @@ from evalkit.base.violations import shorten
 from evalkit.errors import PluginError
 from evalkit.plugins.bound import Bound, BoundMetric
 from evalkit.plugins.classes import FunctionMetric
-from evalkit.plugins.components import AS_PYTHON, GIVEN
+from evalkit.plugins.components import AS_PYTHON, AS_READ, GIVEN
 from evalkit.plugins.discovery import installed_version
 from evalkit.plugins.local_plugins import RAN
 from evalkit.plugins.sources import sha256_of
@@ -51,16 +51,20 @@ def describe_component(bound: Bound) -> dict[str, Any]:
     """
     component, plugin = bound.component, bound.plugin
     written = plugin.function if isinstance(plugin, FunctionMetric) else type(plugin)
+    read_from = (
+        {"read_from": component.value} if component.distribution == AS_READ else {}
+    )
     return {
-        "id": component.id,
+        "id": f"{component.kind}/{component.name}",
         "distribution": component.distribution,
         "version": component.version,
         "parameters": dict(bound.changed_parameters),
         "source_sha256": source_hash(str(written.__module__)),
         "resources": metric_resources(bound)
         if isinstance(bound, BoundMetric)
-        else parameter_files(bound) | made_values(bound),
+        else parameter_files(bound) | made_values(bound) | read_files(bound),
         "deterministic": not isinstance(bound, BoundMetric) or bound.deterministic,
+        **read_from,
     }
 
 
@@ -173,6 +177,14 @@ def parameter_files(bound: Bound) -> dict[str, str]:
         for place, text in texts_in(f"parameter {name}", value)
         if names_file(text)
     }
+
+
+def read_files(bound: Bound) -> dict[str, str]:
+    """Hash the files that a component was read from, by their places to one another."""
+    places = {
+        os.path.relpath(each, bound.files[0].parent): each for each in bound.files
+    }
+    return {name.replace(os.sep, "/"): sha256_of(each) for name, each in places.items()}
 
 
 def made_values(bound: Bound) -> dict[str, str]:

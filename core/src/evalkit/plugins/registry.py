@@ -22,10 +22,10 @@ from evalkit.base.violations import REQUIRED, from_pydantic, shorten
 from evalkit.errors import PluginContractError, RequiredParameterError
 from evalkit.plugins.binding import Bound
 from evalkit.plugins.classes import FunctionMetric
-from evalkit.plugins.components import Catalog, Component
+from evalkit.plugins.components import DATASETS, Catalog, Component, ReadPlugin
 from evalkit.plugins.contract import hook_problems, read_attributes, with_article
 from evalkit.plugins.discovery import find_components
-from evalkit.plugins.importing import import_component, load_error
+from evalkit.plugins.importing import import_object, load_error
 from evalkit.plugins.kinds import Kind, kind_named
 from evalkit.plugins.local_plugins import component_of_file
 from evalkit.plugins.resolution import find_meant, tell_of_declared
@@ -75,11 +75,12 @@ class Registry:
     ) -> SelectedComponent:
         """Find the component that a user or a plugin names, without importing it.
 
-        A file of Python is run, though.
+        A file of Python is run, though, and one that declares a data set is read.
 
         Args:
             kind: One of the plugin kinds, or `observers`.
-            name: `NAME[@DISTRIBUTION][:KEY=VALUE,…]`, or `FILE.py:OBJECT[:…]`.
+            name: `NAME[@DISTRIBUTION][:KEY=VALUE,…]`, `FILE.py:OBJECT[:…]`, or of a
+                data set what a reader reads: `FILE.yaml[:…]`, `SCHEME:TEXT[:…]`.
             parameters: Further parameters, which win over those in the name.
             named_by: The plugin that gives this name, if it is not the user's. A name
                 that several distributions declare is then taken from its own
@@ -92,6 +93,11 @@ class Registry:
         Raises:
             UnknownPluginError: There is none, there are several, or it is disabled.
         """
+        if kind == DATASETS and self.catalog.reader_of(name) is not None:
+            from evalkit.plugins.readers import select_read
+
+            component, given = select_read(name, self.catalog)
+            return SelectedComponent(component, {**given, **(parameters or {})})
         reference = parse_reference(name)
         if is_python_file(reference.name):
             component = component_of_file(kind, reference.name, self.catalog)
@@ -152,8 +158,10 @@ def load_component(
     if kind.load is not None:
         _refuse_parameters(component, parameters or {})
         return Bound(component, kind.load(component), None, {})
-    bound = bind(component, import_component(component), parameters)
-    return replace(bound, loaded_with=dict(parameters or {}))
+    loaded = import_object(component)
+    read = loaded if isinstance(loaded, ReadPlugin) else ReadPlugin("", loaded, ())
+    bound = bind(component, read.plugin, parameters)
+    return replace(bound, loaded_with=dict(parameters or {}), files=(*read.files,))
 
 
 def bind(

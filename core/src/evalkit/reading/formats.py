@@ -30,7 +30,7 @@ MANIFEST_FILE = "_manifest.json"
 """Says what the files of a data set hold. Other readers of folders of Parquet pass over
 files whose names begin so."""
 
-_SUFFIXES = {
+SUFFIXES = {
     ".jsonl": Format.JSON_LINES,
     ".ndjson": Format.JSON_LINES,
     ".json": Format.JSON_LINES,
@@ -82,7 +82,7 @@ def detect_format(path: Path) -> Format:
             f"{path}: files of the format {path.suffix} cannot be read; {advice}. "
             f"Readable are {', '.join(each.value for each in Format)}"
         )
-    named = _SUFFIXES.get(inner_suffix(path))
+    named = SUFFIXES.get(inner_suffix(path))
     is_compressed = path.suffix.lower() in _COMPRESSED
     if named in (Format.PARQUET, Format.ARROW) and is_compressed:
         raise DataError(
@@ -116,7 +116,7 @@ def is_data_set(path: Path) -> bool:
 def has_data_suffix(name: str) -> bool:
     """Tell whether the name of a file says that it holds rows, and hides nothing."""
     path = PurePosixPath(name)
-    return inner_suffix(path) in _SUFFIXES and not path.name.startswith((".", "_"))
+    return inner_suffix(path) in SUFFIXES and not path.name.startswith((".", "_"))
 
 
 def _sniff(path: Path) -> Format:
@@ -173,7 +173,7 @@ def model_name(path: Path) -> str:
     That is its name without the suffixes of its format: `llama-3.1` for
     `llama-3.1.jsonl.gz`.
     """
-    known = (*_SUFFIXES, *_COMPRESSED, *_PLAIN_SUFFIXES)
+    known = (*SUFFIXES, *_COMPRESSED, *_PLAIN_SUFFIXES)
     name = path.name
     while Path(name).suffix.lower() in known:
         name = Path(name).stem

@@ -313,10 +313,14 @@ class Component(Part):
     """Over the files of the component's package; null where there are none."""
     resources: Mapping[Text, Text] | None = None
     """What the component depends on beside its package, by name: a SHA-256 of each
-    file that a parameter names; of a metric also of the files, folders and modules that
-    it names itself, or the text that it gives, such as the name of a model."""
+    file that a parameter names or that it was read from; of a metric also of the
+    files, folders and modules that it names itself, or the text that it gives, such as
+    the name of a model."""
     deterministic: Flag = True
     """Whether a metric gives the same for the same, as it declares."""
+    read_from: Text | None = None
+    """The file that a data set was read from, as the user named it; another place of
+    the same file makes no other run. Null for a data set that was not."""
 
     @property
     def kind(self) -> str:
@@ -335,8 +339,8 @@ class Component(Part):
 
     @property
     def reference(self) -> str:
-        """What names just this plugin: `NAME@DISTRIBUTION`."""
-        return f"{self.name}@{self.distribution}"
+        """What names just this plugin: `NAME@DISTRIBUTION`, or the file of it."""
+        return self.read_from or f"{self.name}@{self.distribution}"
 
 
 class Columns(Part):

@@ -389,4 +389,4 @@ def fingerprint_of(record: RunRecord) -> str:
 
 
 def _dumped(parts: Iterable[recorded.Part]) -> list[dict[str, Any]]:
-    return [part.model_dump() for part in parts]
+    return [part.model_dump(exclude={"read_from"}) for part in parts]

@@ -19,7 +19,7 @@ from evalkit.errors import EvalkitError, StorageError
 from evalkit.examples.files import bind_dataset
 from evalkit.examples.row_stages import source_for
 from evalkit.examples.table import Examples, load_examples
-from evalkit.plugins.bound import BoundMetric
+from evalkit.plugins.bound import BoundDataset, BoundMetric
 from evalkit.plugins.components import AS_PYTHON, GIVEN, WITHOUT_PLUGIN
 from evalkit.plugins.contract import RESERVED_FIELDS
 from evalkit.plugins.provenance import rows_hash
@@ -404,7 +404,7 @@ def load_data(result: Result, resolver: Resolver, columns: set[str]) -> Examples
             f"loaded again; what it needs {needed}"
         )
     else:
-        dataset = resolver.dataset(used.reference)
+        dataset = BoundDataset.of(bound_component(used, resolver))
     task = resolver.task(dataset)
     if record.data.adapters:
         stages = [each.stage for each in record.data.adapters]

@@ -1,7 +1,5 @@
 """What the first edition of the contract got wrong, said with its own means only."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar

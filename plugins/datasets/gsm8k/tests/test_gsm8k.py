@@ -1,7 +1,5 @@
 """GSM8K: small files in the publisher's format."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """HateCheck: small files in the publisher's format."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable, Sequence

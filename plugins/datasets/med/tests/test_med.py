@@ -1,7 +1,5 @@
 """MED: small files in the publisher's format."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

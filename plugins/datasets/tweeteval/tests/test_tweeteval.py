@@ -1,7 +1,5 @@
 """TweetEval's sentiment set: small files in the publisher's format."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """All eleven sets and the overall number, on small files in the publisher's format."""
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Addresses, waits and secrets of services."""
 
-from __future__ import annotations
-
 import base64
 import logging
 from email.utils import formatdate

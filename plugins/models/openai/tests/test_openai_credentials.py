@@ -1,7 +1,5 @@
 """What may be secret is in no text."""
 
-from __future__ import annotations
-
 import logging
 import sys
 import traceback

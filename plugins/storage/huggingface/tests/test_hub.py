@@ -1,7 +1,5 @@
 """The place of `hf://`, against a hub on loopback."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """`evalkit publish`, and what it leaves in a bucket."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

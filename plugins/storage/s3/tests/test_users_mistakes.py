@@ -1,7 +1,5 @@
 """What the command line says and does where places are named wrongly or by patterns."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

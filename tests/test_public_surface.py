@@ -402,18 +402,6 @@ def test_an_import_of_a_private_module_is_found(tmp_path: Path) -> None:
     assert imported_from_core(tmp_path / "it.py") <= PUBLIC_MODULES
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_the_docs_name_everything_that_a_public_module_has(face: str) -> None:
-    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
-    assert f"`{face}`" in page
-    missing = [
-        name
-        for name in importlib.import_module(face).__all__
-        if f"`{name}`" not in page
-    ]
-    assert not missing
-
-
 PRIVATE_ROOMS = sorted(
     {path.parent.name for path in PACKAGE.glob("*/__init__.py")} - {*ROOMS}
 )

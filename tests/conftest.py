@@ -1,7 +1,5 @@
 """What the tests of whole checkouts share."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

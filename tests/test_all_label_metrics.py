@@ -1,7 +1,5 @@
 """All label metrics over HateCheck in one evaluation, each by its own reference."""
 
-from __future__ import annotations
-
 import sys
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The annotator that `docs/authoring/annotators.md` builds does what the page says."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

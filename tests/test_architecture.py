@@ -1,7 +1,5 @@
 """`docs/architecture.md` names the rooms, layers and modules that there are."""
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

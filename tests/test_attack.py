@@ -1,7 +1,5 @@
 """A sample of the attack of `make attack`, and that it finds what is broken."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

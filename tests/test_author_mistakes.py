@@ -1,7 +1,5 @@
 """What evalkit says of the mistakes that authors make."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

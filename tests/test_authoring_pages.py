@@ -1,7 +1,5 @@
 """Each kind of plugin has a page, whose package works and whose contract is true."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import inspect

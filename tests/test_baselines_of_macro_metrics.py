@@ -1,7 +1,5 @@
 """The baselines of metrics of classes equal a direct computation."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

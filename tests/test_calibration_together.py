@@ -1,7 +1,5 @@
 """What metrics and reports have in common of probabilities, through a whole run."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

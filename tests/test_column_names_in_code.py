@@ -6,8 +6,6 @@ name that is no literal of ours goes through `named` or `all_named` of
 trees of all modules that import polars.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The command that `docs/commands.md` builds works as the page says."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

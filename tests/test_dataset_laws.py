@@ -1,7 +1,5 @@
 """Our data sets keep the laws of data sets."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Every task that ships has a prompt, whose extractor reads what it asks for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

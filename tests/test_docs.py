@@ -1,7 +1,5 @@
 """Runs the code in the documentation."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

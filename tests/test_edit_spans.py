@@ -5,8 +5,6 @@ the original and the edits that are told, and looks for the pieces that the gene
 put into the text.
 """
 
-from __future__ import annotations
-
 import contextlib
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence

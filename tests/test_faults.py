@@ -1,7 +1,5 @@
 """Interrupts, crashes, races and full disks leave no folder that passes for a run."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Files as spreadsheets, Python's json and other programs write them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from decimal import Decimal

@@ -3,8 +3,6 @@
 One table of every hook of every kind, which raises or returns what it must not.
 """
 
-from __future__ import annotations
-
 import copy
 import importlib
 import io

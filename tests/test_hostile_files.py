@@ -1,7 +1,5 @@
 """Files that no model should write give a clear error, in bounded time and memory."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """Services that send without end, elsewhere, or the key back."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

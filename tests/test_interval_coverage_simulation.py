@@ -3,8 +3,6 @@
 The worlds, and the code that draws and counts, are those of `benchmarks/coverage.py`.
 """
 
-from __future__ import annotations
-
 import datetime
 import importlib.util
 import math

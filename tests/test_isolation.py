@@ -1,7 +1,5 @@
 """A broken plugin harms nobody who does not ask for it, and is named to who does."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Odd metadata of one distribution are reported, and harm nobody else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One name in two distributions, and a plugin that nobody names."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

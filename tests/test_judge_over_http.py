@@ -1,7 +1,5 @@
 """A judge as an annotator, over HTTP: its server fails, stalls and throttles."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections import Counter

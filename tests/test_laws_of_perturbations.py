@@ -1,7 +1,5 @@
 """Checks the laws of `evalkit_testing` for every perturbation that is installed."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """What the docstring of every metric holds: its source, and an example that is true."""
 
-from __future__ import annotations
-
 import doctest
 import inspect
 import re

@@ -1,7 +1,5 @@
 """Checks the laws of `evalkit_testing` for every metric that is installed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The tables of `docs/metrics.md` are those that the metrics declare."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 

@@ -5,8 +5,6 @@ our plugins, hostile files, the accounting of rows, and the command line from ou
 A change may move them; it removes one only with the feature that it tests.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Packages that `evalkit new` makes, in a fresh environment."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -6,8 +6,6 @@ headers and in bodies that cannot be read. Then every file is searched, with log
 libraries at their most talkative, and what was printed.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

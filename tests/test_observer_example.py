@@ -1,7 +1,5 @@
 """The observer that `docs/authoring/observers.md` builds is told what the page says."""
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import json

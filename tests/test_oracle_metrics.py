@@ -4,8 +4,6 @@ Every recorded case is compared, or stands in a list of what is left out with th
 reason.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Packages of authors who read `docs/authoring/` only: multiple choice, and chat."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import string

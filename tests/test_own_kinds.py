@@ -1,7 +1,5 @@
 """A package from outside that defines a kind of plugins, a command and a name."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from subprocess import CompletedProcess

@@ -1,7 +1,5 @@
 """Perturbs a sample set, lets a sample system predict it, and evaluates both."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

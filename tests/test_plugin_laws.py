@@ -1,7 +1,5 @@
 """Our models, adapters, stores, schemas and commands keep the laws of their kinds."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping

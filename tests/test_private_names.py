@@ -7,8 +7,6 @@ write it again:
     .venv/bin/python tests/test_private_names.py > tests/private_names.txt
 """
 
-from __future__ import annotations
-
 import ast
 import tomllib
 from pathlib import Path

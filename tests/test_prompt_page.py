@@ -1,7 +1,5 @@
 """The page on prompts tells of every key, and its examples are prompts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

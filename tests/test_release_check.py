@@ -1,7 +1,5 @@
 """What the dry run of a release finds in wheels, without building any."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

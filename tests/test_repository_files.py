@@ -1,7 +1,5 @@
 """The files that a public repository has beside code and documentation."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

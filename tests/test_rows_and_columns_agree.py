@@ -1,7 +1,5 @@
 """Whatever form rows come in, each is judged as pydantic judges it by itself."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import math

@@ -1,7 +1,5 @@
 """The Arrow type of a schema's field is the type that an evaluation gives it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from enum import Enum

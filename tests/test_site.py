@@ -1,7 +1,5 @@
 """The site of the documentation: all pages are in it, and the reference is whole."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import importlib.util

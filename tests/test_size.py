@@ -4,8 +4,6 @@ A change that makes something smaller lowers its limit. No limit rises: a new
 distribution brings its own.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from types import ModuleType

@@ -1,7 +1,5 @@
 """No answer is older than what gives it: only whole requests have a cache."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

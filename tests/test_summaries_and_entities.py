@@ -3,8 +3,6 @@
 They are what somebody publishes who has read the pages: `tests/outside`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Tallies give the values of scoring, and those of parts add up to the whole."""
 
-from __future__ import annotations
-
 import math
 import pickle
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Cases in which a number could be wrong, or lost, without anybody noticing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The README's two commands in fresh clones, on every Python that is found."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

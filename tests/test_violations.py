@@ -3,8 +3,6 @@
 All of them are tried by `python -m benchmarks.violations`.
 """
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 

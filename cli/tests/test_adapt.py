@@ -1,7 +1,5 @@
 """`evalkit adapt`, and `--adapter` of other commands."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """`evalkit cache`, and the option that names a server of S3."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The cards of `evalkit show KIND/NAME`: what they hold, and that it is true."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

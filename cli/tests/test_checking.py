@@ -1,7 +1,5 @@
 """`evalkit list --check`."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Columns of the user's data may have names that polars takes for patterns."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Runs that are not comparable: no command compares, ranks or merges them silently."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """`evalkit compare`: which runs, what is printed, and how it ends."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """Shell completion, asked for as bash does it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess

@@ -1,7 +1,5 @@
 """`--data`, `--task`, `--limit`, `--filter` and `--split` of `evalkit eval`."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A plugin's description is read from its source, and nothing is imported."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Printed digits follow the width of the interval."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """That a signal ends the command, and what it had begun is cleaned up."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """`evalkit eval`: what is evaluated, and how it ends."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import re

@@ -1,7 +1,5 @@
 """`--extract` of `eval` and `validate`, and `show --unparsed`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

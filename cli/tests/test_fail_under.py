@@ -1,7 +1,5 @@
 """`--fail-under` makes a low score an exit code."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

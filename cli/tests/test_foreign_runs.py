@@ -1,7 +1,5 @@
 """Runs of others are opened without any code that lies beside them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """`--by`, `--min-n`, and what reports say about groups, facets and intervals."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Help texts: complete, and the same words for the same options."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

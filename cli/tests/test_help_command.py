@@ -1,7 +1,5 @@
 """`evalkit help` prints what `--help` prints."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """No text of a file, a run folder, a plugin or an argument steers the terminal."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """Commands of other distributions: found by metadata, run as evalkit's own are."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from subprocess import CompletedProcess

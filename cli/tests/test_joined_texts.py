@@ -1,7 +1,5 @@
 """`evalkit show RUN --wrong|--flips --data FILE`: texts beside the answers of a run."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """`evalkit list`."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """`evalkit list` chooses data sets, and `evalkit show` has their first rows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Plugins in files that no package holds, named on the command line."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """How the command ends: exit codes, streams, encodings."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import os

@@ -1,7 +1,5 @@
 """`rescore`, `merge` and `verify` work from run folders alone."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

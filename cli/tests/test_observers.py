@@ -1,7 +1,5 @@
 """Observers: told everything, and never able to change it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

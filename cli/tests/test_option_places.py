@@ -1,7 +1,5 @@
 """Options that name a place, of this machine or in a store."""
 
-from __future__ import annotations
-
 import pytest
 from click.testing import CliRunner
 

@@ -1,7 +1,5 @@
 """Own files from the command line: mapped, mended, kept for later."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`evalkit eval --perturbed`: scores under perturbation on the command line."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

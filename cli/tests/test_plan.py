@@ -1,7 +1,5 @@
 """`evalkit plan`: how many examples find a difference."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """`evalkit eval --predictions-dir`: one model on many data sets."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -1,7 +1,5 @@
 """That runs hold what `docs/privacy.md` says, and nothing else: every file is read."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a hook raises that is no `Exception` loses neither the run nor good metrics."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An option that takes one value is not given two."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """How scores are printed."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

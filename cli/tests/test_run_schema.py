@@ -1,7 +1,5 @@
 """`docs/schema/run.schema.json` describes every `run.json`, and nothing else."""
 
-from __future__ import annotations
-
 import copy
 import importlib.util
 import json

@@ -1,7 +1,5 @@
 """`evalkit runs` lists what was evaluated."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

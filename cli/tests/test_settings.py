@@ -1,7 +1,5 @@
 """`[tool.evalkit]` of `pyproject.toml`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`evalkit show`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

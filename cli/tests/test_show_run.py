@@ -1,7 +1,5 @@
 """`evalkit show RUN` prints what a run folder holds."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -3,8 +3,6 @@
 `EVALKIT_TEST_SNAPSHOTS=write pytest cli/tests/test_snapshots.py` writes them anew.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Predictions on the standard input."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """`evalkit validate`: what is found, and how it ends."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

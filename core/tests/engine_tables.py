@@ -1,7 +1,5 @@
 """Makes tables, groups and metrics for the tests of the scoring engine."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

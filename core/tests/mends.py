@@ -1,7 +1,5 @@
 """What evalkit adds to errors of plugins, for tests that compare whole messages."""
 
-from __future__ import annotations
-
 
 def mend_of(error: BaseException) -> str:
     """Return what is added to an error that ends the process, else nothing."""

@@ -1,7 +1,5 @@
 """Why data and predictions were refused: columns, ids, labels."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The script that makes prediction files of GSM8K's example solutions."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

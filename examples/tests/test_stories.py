@@ -1,7 +1,5 @@
 """The stories of `examples/stories`, run as a user runs them."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

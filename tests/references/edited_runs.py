@@ -1,7 +1,5 @@
 """Edits of run folders by somebody who computes the digests anew."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Plugins and predictions for the tests of what is done with runs later."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A proxy on loopback between a client and a server of HTTP, that makes faults."""
 
-from __future__ import annotations
-
 import re
 import socket
 import struct

@@ -1,7 +1,5 @@
 """What the tests of odd distributions share."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A place of dicts, which can be made to fail."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator

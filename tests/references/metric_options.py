@@ -1,7 +1,5 @@
 """What an author gives to `check_metric` for a metric of ours, where it needs some."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """A server on loopback that answers as it is told, or fails as servers do."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

@@ -1,7 +1,5 @@
 """Models and values drawn at random, of all that a schema can say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Which rows a score of each group is expected from."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

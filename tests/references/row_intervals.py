@@ -1,7 +1,5 @@
 """The intervals of core from a score and a cluster a row, as tests have them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Servers of S3 on loopback, each in a process that ends with the test's."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """The interval of a share, computed apart from core, for the tests of distributions."""
 
-from __future__ import annotations
-
 from scipy.stats import binomtest
 
 

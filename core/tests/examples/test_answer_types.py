@@ -1,7 +1,5 @@
 """Answers of the data are values that a prediction may have."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """What pydantic returns is what is used, and every field has the type it is said to."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable, Mapping, Sequence

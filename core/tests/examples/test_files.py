@@ -1,7 +1,5 @@
 """Files of examples: every format, and data sets that are only a file."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import hashlib

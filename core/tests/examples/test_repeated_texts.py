@@ -1,7 +1,5 @@
 """Examples that share long texts are told of, where nothing clusters them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

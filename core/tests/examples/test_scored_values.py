@@ -1,7 +1,5 @@
 """What can be scored as it is, and what is refused by name, whichever way it comes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta

@@ -1,7 +1,5 @@
 """Which examples are evaluated: `limit` and `filters`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A place in this process under `mem://`, and a cache of its own for each test."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Files of places are fetched whole, kept by version, and never replaced unasked."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Examples that are named by a file or by a folder of a store."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

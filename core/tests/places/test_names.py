@@ -1,7 +1,5 @@
 """Names of remote places."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

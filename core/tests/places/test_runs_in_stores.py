@@ -1,7 +1,5 @@
 """Runs in a store are whole, found, read, and never damaged by another writer."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

@@ -1,7 +1,5 @@
 """Several files that are read as one, on this machine and in a store."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Where a publisher's files are looked for, and what is said where they are not."""
 
-from __future__ import annotations
-
 import gc
 import hashlib
 import socket

@@ -1,7 +1,5 @@
 """Finding the command that a user typed."""
 
-from __future__ import annotations
-
 import pytest
 
 import evalkit

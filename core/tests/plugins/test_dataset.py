@@ -1,7 +1,5 @@
 """The base class of data sets, and the publisher's files that it names."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

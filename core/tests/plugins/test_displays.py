@@ -1,7 +1,5 @@
 """What a notebook shows: by an installed function, or else a plain table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """No attribute of the contract is read by nothing."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Plain functions as metrics: what their arguments mean."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

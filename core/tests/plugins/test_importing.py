@@ -1,7 +1,5 @@
 """A plugin is imported only if its distribution is for this evalkit-core."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Plugins in a file that no package holds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

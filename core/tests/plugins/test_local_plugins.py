@@ -1,7 +1,5 @@
 """Plugins of files in Python: declared by a project, or made known for a while."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

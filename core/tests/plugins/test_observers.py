@@ -1,7 +1,5 @@
 """Observers are told what happens and cannot change it."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What went into a run."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import importlib.metadata

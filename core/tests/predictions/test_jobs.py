@@ -1,7 +1,5 @@
 """The file beside predictions that tells what their job took."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import json

@@ -1,7 +1,5 @@
 """What is taken for predictions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """What no honest program writes, in files of data and under a nested `Output`."""
 
-from __future__ import annotations
-
 import json
 import resource
 import time

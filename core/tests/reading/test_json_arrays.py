@@ -1,7 +1,5 @@
 """JSON arrays of objects, read element by element."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

@@ -1,7 +1,5 @@
 """JSON lines of examples, at column speed and row by row."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Mapping

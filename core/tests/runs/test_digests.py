@@ -1,7 +1,5 @@
 """What was changed since it was written is not taken for what was written."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

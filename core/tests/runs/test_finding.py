@@ -1,7 +1,5 @@
 """A run is named by its path, the start of its id, its model, or `latest`."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Broken and foreign files of a run folder are named."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

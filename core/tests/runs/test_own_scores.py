@@ -1,7 +1,5 @@
 """Scores that a data set gives itself."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import polars as pl

@@ -1,7 +1,5 @@
 """What a run records is typed, and cannot be changed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

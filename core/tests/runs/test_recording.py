@@ -1,7 +1,5 @@
 """What a run records."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What a run records of its metrics' bounds."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What looks like a run is a whole one."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """Runs are found by path, id and time, and are read as they were saved."""
 
-from __future__ import annotations
-
 import copy
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Which examples were answered wrongly, and what was taken for what."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

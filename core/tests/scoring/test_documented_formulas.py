@@ -1,7 +1,5 @@
 """Recomputes numbers from the formulas of docs/statistics.md, with code of its own."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

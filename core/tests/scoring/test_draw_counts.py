@@ -1,7 +1,5 @@
 """What is told of the draws of intervals is what is drawn."""
 
-from __future__ import annotations
-
 from evalkit.scoring.group_intervals import REPLICATES
 from evalkit.scoring.lists import LIST_REPLICATES
 from evalkit.statistics.resampling import DRAWS_BY_METHOD

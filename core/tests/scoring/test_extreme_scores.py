@@ -1,7 +1,5 @@
 """Scores that are so large or small that their squares are no floats."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from typing import Any

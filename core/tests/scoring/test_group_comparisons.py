@@ -1,7 +1,5 @@
 """Conclusions about the groups of facets hold as often as they promise."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Means, second moments and co-moments: merged, and how each example moves them."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

@@ -1,7 +1,5 @@
 """Columns that a metric can do without, and replications that it joins."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

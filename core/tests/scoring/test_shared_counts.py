@@ -1,7 +1,5 @@
 """What metrics of one pass share changes none of their numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The formulas of the sizes against full matrices, as Bell and McCaffrey state them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The test of a facet agrees with scipy, and with all permutations one by one."""
 
-from __future__ import annotations
-
 from itertools import permutations, product
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tasks without answers, and examples with options of their own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Fields that a metric or a data set asks for are kept, declared by the task or not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 

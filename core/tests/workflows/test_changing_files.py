@@ -1,7 +1,5 @@
 """What is hashed is what was read: a file that changes meanwhile is refused."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

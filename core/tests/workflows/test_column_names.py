@@ -1,7 +1,5 @@
 """Columns, fields and statistics may have names that polars takes for patterns."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Sequence

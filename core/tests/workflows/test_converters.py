@@ -1,7 +1,5 @@
 """What converters and adapters see and may say, and in which order they are asked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """The name of a dataset with its parameters, or of its file, is its identity."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

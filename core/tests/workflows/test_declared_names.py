@@ -1,7 +1,5 @@
 """Who names a metric or extractor that there is not is told."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """`evalkit.evaluate`."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import random

@@ -1,8 +1,5 @@
 """What the first edition of the contract got wrong, said with its own means only."""
 
-from __future__ import annotations
-
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -129,49 +126,3 @@ def test_a_function_cannot_be_handed_answers_as_predictions() -> None:
 
     found = evalkit.score(get_precision, ["a", "b", "b", "b"], ["a", "a", "a", "b"])
     assert found["precision"].value == 1.0
-
-
-CALLS: Counter[str] = Counter()
-
-
-def test_a_costly_metric_is_called_once_for_each_row() -> None:
-    """There were 147 calls for 135 rows; bounds and baselines made the others."""
-
-    class Counted(evalkit.Metric):
-        bounds = (0, 1)
-        costly = True
-
-        def score_example(self, prediction: str, target: str) -> float:
-            CALLS["row"] += 1
-            return float(prediction == target)
-
-    CALLS.clear()
-    found = evaluate(labelled(135), [Counted])
-    assert CALLS["row"] == 135
-    assert found["counted"].ci is not None
-
-
-def test_a_costly_function_of_lists_is_called_once_for_each_group() -> None:
-    """There were 5 026 calls, most of them of bootstrap samples."""
-
-    class Listed(evalkit.Metric):
-        costly = True
-
-        def compute(self, predictions: Any, targets: Any) -> float:
-            CALLS["list"] += 1
-            return float(predictions[0] == targets[0])
-
-    CALLS.clear()
-    evaluate(labelled(135), [Listed])
-    assert CALLS["list"] == 1
-
-
-LIBRARY = """
-import evalkit
-
-
-class Rouge(evalkit.Metric):
-    def score_example(self, prediction, target):
-        from rougelike import share
-        return share(prediction, target)
-"""

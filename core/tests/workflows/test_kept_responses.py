@@ -1,7 +1,5 @@
 """A run keeps the rows of predictions as they came, and they can be evaluated again."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Lists are scored only where a file could hold them."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

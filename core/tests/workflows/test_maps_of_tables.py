@@ -1,7 +1,5 @@
 """A map is a list of its entries in tables alone."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

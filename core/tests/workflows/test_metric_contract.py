@@ -1,7 +1,5 @@
 """What a metric may say since the second edition of the contract, from end to end."""
 
-from __future__ import annotations
-
 import inspect
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Own data from end to end: mapped, normalised, given in Python, kept for later."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

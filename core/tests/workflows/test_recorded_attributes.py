@@ -1,7 +1,5 @@
 """What a task and a data set say about themselves reaches the run and its readers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Scores of new groups come from the run folder and are those of a new evaluation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

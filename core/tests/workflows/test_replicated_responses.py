@@ -1,7 +1,5 @@
 """Responses that name a replication, and those with ranked alternatives, from files."""
 
-from __future__ import annotations
-
 import csv
 import json
 import uuid

@@ -1,7 +1,5 @@
 """A task may be a class or an instance wherever it may be a name."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """`evalkit.validate`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Laws: the same rows score the same and are stored alike, whichever way they came."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable, Mapping, Sequence

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import tomllib
 from importlib.metadata import EntryPoint
 from pathlib import Path

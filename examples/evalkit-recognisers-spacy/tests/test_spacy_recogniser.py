@@ -4,8 +4,6 @@ The model is a copy of spaCy's `en_core_web_sm` 3.8.0 that is on the index; it i
 by its hash and used in this test only.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

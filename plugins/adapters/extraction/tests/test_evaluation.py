@@ -1,7 +1,5 @@
 """Extractors in an evaluation, in what a run records, and in a run that is rescored."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

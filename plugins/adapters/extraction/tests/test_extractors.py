@@ -1,7 +1,5 @@
 """Each extractor: what it takes out of a text, and what it does not guess."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """`A` and `I`, which are words of English, as letters of options."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

@@ -1,7 +1,5 @@
 """What is read out of real habits of replies, in many languages and scripts."""
 
-from __future__ import annotations
-
 import json
 import os
 import runpy

@@ -1,7 +1,5 @@
 """The cases of SEA-HELM's extraction, those to reproduce and those to do better."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

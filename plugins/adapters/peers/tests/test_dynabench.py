@@ -4,8 +4,6 @@ Dynabench's scripts need services that are gone; the rows are as its code writes
 copy of the original with `input_id`, and a `uid` that ends in what made it.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ That version's `ScenarioState`, perturbations and `asdict_without_nones` wrote
 `scenario_state-VERSION.json`, without a run.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

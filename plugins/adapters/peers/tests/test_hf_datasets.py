@@ -1,7 +1,5 @@
 """What `datasets` wrote; `made_by/make_hf_datasets.py` made them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Logs that Inspect wrote; `made_by/make_inspect.py` made them."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Samples that lm-evaluation-harness wrote; `made_by/make_lm_eval.py` made them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

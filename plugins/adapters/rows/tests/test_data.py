@@ -1,7 +1,5 @@
 """The examples of a data set go through adapters as they are loaded."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Adapters give what Dyff's gave, but for its known defects."""
 
-from __future__ import annotations
-
 import base64
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A table is adapted at once to what its rows become one by one."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Predictions go through adapters before they are checked."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

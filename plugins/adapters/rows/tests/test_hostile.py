@@ -1,7 +1,5 @@
 """Input that is meant to break adapters: an error or a right answer, soon."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`MapFields`: fields from columns of other names, row by row and as tables."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

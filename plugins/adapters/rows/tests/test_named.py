@@ -1,7 +1,5 @@
 """Adapters that are named, and adapters that read files themselves."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`NormaliseLabels`: labels that differ only in form."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Paths select what jsonpath-ng selects, and end."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Patterns of `findall`, `search`, `split` and `sub` against Python's `re`."""
 
-from __future__ import annotations
-
 import re
 
 import polars as pl

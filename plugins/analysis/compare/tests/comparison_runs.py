@@ -1,7 +1,5 @@
 """Makes runs of which every number is given, for the tests of comparisons."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

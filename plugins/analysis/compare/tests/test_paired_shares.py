@@ -1,7 +1,5 @@
 """Tango's interval, against the likelihood that it is derived from."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

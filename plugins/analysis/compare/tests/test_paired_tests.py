@@ -1,7 +1,5 @@
 """Tests of paired differences, against scipy, statsmodels and plain derivations."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Plans from runs give the power that they promise."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

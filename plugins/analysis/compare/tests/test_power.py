@@ -1,7 +1,5 @@
 """Sample sizes and detectable differences, against statsmodels and scipy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

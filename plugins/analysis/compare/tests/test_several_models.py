@@ -1,7 +1,5 @@
 """Comparisons of several models: which pairs, adjusted for how many, and the best."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

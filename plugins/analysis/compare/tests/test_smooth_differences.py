@@ -1,7 +1,5 @@
 """Differences of ratios and of AUROC, against derivations one by one."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Swaps of label pairs between two models, against swaps of examples one by one."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

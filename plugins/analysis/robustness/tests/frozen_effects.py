@@ -1,7 +1,5 @@
 """Evaluates with perturbed examples, in the shape of the frozen files."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evalkit_analysis_robustness import (

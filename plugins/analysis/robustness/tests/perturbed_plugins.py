@@ -1,7 +1,5 @@
 """Plugins for the tests of scores under perturbation, and a registry that has them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Files of perturbed copies: what is read of them, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

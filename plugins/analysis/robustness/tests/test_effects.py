@@ -1,7 +1,5 @@
 """What copies say of their perturbations, and whom evaluation asks otherwise."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The pairs of an original and a copy of which the answer flipped."""
 
-from __future__ import annotations
-
 import shutil
 from functools import cache
 from pathlib import Path

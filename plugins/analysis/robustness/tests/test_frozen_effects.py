@@ -5,8 +5,6 @@ their originals, before they became runs of their own. They hold value and `n` o
 score by metric, perturbation, quantity and tag, and the ids of all flips.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import zlib

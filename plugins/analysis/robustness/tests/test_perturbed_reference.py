@@ -1,7 +1,5 @@
 """Every per-example quantity, compared with what plain Python makes of the rows."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Scores under perturbation: worked examples and cases computed by hand."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations
 from typing import Any

@@ -1,7 +1,5 @@
 """Runs of perturbed copies, given in place of the copies and their predictions."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A distribution with annotators, and metrics that read what they say."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path

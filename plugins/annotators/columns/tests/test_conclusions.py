@@ -1,7 +1,5 @@
 """Annotators say what all their values show, and when nothing will come of asking."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A judge is asked, its verdicts are read, kept and scored."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

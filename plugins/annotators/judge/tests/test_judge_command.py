@@ -1,7 +1,5 @@
 """Judges on the command line, declared in files."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page on judges shows whole files, and what comes of them."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

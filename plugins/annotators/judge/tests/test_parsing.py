@@ -1,7 +1,5 @@
 """Verdicts are read from replies, or nothing is."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from time import process_time

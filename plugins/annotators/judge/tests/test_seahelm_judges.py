@@ -1,7 +1,5 @@
 """Verdicts as SEA-HELM reads them, and where ours say more."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path

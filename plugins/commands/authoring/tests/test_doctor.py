@@ -1,7 +1,5 @@
 """What `evalkit doctor` finds, in distributions that exist as files only."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -1,7 +1,5 @@
 """What `evalkit new` makes, and what it refuses."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

@@ -1,7 +1,5 @@
 """What the tests of `evalkit cite` share."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterable

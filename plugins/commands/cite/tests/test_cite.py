@@ -1,7 +1,5 @@
 """`evalkit cite` names what a run used."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """How to cite what a run used."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

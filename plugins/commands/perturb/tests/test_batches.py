@@ -1,7 +1,5 @@
 """Perturbations that take many texts at a time, and files that are written in steps."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Copies are examples of their task before they are written."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

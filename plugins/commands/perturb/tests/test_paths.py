@@ -1,7 +1,5 @@
 """Texts within objects and lists, which a path leads to."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`evalkit predict`, and `evalkit eval --model`."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """`evalkit publish` to a folder, also where it is killed or refused half-way."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What the tests of `evalkit report` share."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

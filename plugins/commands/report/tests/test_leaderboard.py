@@ -1,7 +1,5 @@
 """`evalkit leaderboard` puts models and data sets beside each other."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """What `evalkit leaderboard` says of runs that are not alike."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The numbers of a leaderboard, against others' code and by simulation."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations, permutations
 

@@ -1,7 +1,5 @@
 """Every text is escaped; nothing that a user gives becomes a tag."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

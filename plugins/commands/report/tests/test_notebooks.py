@@ -1,7 +1,5 @@
 """What a notebook shows of runs and comparisons."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

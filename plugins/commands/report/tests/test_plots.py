@@ -1,7 +1,5 @@
 """Single plots: drawn by matplotlib, and refused clearly without it."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page holds the numbers of its runs, and nothing of a user becomes code."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """What sections of the page say once, fold, explain, or leave out unless asked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,10 +1,6 @@
 """GSM8K: small files in the publisher's format."""
 
-from __future__ import annotations
-
-import hashlib
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,7 +20,6 @@ PROBLEMS = [
 SOLVED = ["so $18\nA: 18", "A: $1,450,000.", "It is cold. #### -3"]
 
 Write = Callable[[bytes], Path]
-RunEvalkit = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def as_lines(*problems: tuple[str, str]) -> bytes:
@@ -145,28 +140,6 @@ def test_file_without_problems_is_refused(write: Write, content: bytes) -> None:
         evaluate(SOLVED)
 
 
-def test_missing_file_is_named_with_folder_and_address(
-    write: Write, tmp_path: Path
-) -> None:
-    with pytest.raises(evalkit.DataError) as caught:
-        evaluate(SOLVED)
-    message = str(caught.value)
-    assert "data set gsm8k needs the file test.jsonl" in message
-    assert f"put it at {tmp_path / 'data' / 'gsm8k' / 'test.jsonl'}" in message
-    assert "openai/grade-school-math" in message
-
-
-def test_edited_file_is_scored_with_a_notice(write: Write) -> None:
-    content = as_lines(*PROBLEMS)
-    write(content)
-    result = evaluate(SOLVED)
-    (notice,) = result.notices
-    assert "test.jsonl is not the published file" in notice
-    assert result.to_dict()["data"]["files"] == [
-        {"name": "test.jsonl", "sha256": hashlib.sha256(content).hexdigest()}
-    ]
-
-
 def test_licence_citation_and_address_are_recorded(write: Write) -> None:
     write(as_lines(*PROBLEMS))
     data = evaluate(SOLVED).to_dict()["data"]
@@ -259,33 +232,3 @@ def test_answer_is_that_of_a_plain_search_for_the_markers(parts: list[str]) -> N
 
 
 # The console script
-
-
-@pytest.mark.slow
-def test_console_script_scores_a_file_of_solutions(
-    write: Write, tmp_path: Path, run_evalkit: RunEvalkit
-) -> None:
-    write(as_lines(*PROBLEMS))
-    rows = [
-        {"id": number, "answer": answer}
-        for number, answer in enumerate([SOLVED[0], "A: 7", "none"], start=1)
-    ]
-    predictions = tmp_path / "small.jsonl"
-    predictions.write_text("".join(json.dumps(row) + "\n" for row in reversed(rows)))
-    done = run_evalkit("eval", "gsm8k", "-p", str(predictions), "--json")
-    assert done.returncode == 0, done.stderr
-    run = json.loads(done.stdout)
-    assert (run["status"], run["dataset"], run["model"]) == (
-        "complete",
-        "gsm8k",
-        "small",
-    )
-    counts = {key: count for key, count in run["counts"].items() if count}
-    assert counts == {"examples": 3, "predictions": 3, "scored": 3, "unparsed": 1}
-    groups = [score for score in run["scores"] if score["aggregate"] is None]
-    assert {score["tag"]: score["value"] for score in groups} == {
-        None: pytest.approx(1 / 3),
-        "steps:2": 1.0,
-        "steps:0": 0.0,
-        "steps:1": 0.0,
-    }

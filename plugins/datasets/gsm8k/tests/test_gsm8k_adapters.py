@@ -1,7 +1,5 @@
 """GSM8K's file of four models' solutions is scored as the publisher gives it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """GSM8K: the publisher's models compared with each other."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """GSM8K: the publisher's own problems, and its four models' solutions."""
 
-from __future__ import annotations
-
 import functools
 import json
 import os

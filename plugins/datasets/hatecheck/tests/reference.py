@@ -4,8 +4,6 @@ Run as `python reference.py CSV`, with predictions as JSON lines on the standard
 input; prints JSON.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

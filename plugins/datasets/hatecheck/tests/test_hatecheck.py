@@ -1,9 +1,6 @@
 """HateCheck: small files in the publisher's format."""
 
-from __future__ import annotations
-
 import csv
-import hashlib
 import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -138,20 +135,6 @@ def test_predictions_are_matched_by_case_id_and_not_by_row(write: Write) -> None
     }
 
 
-def test_edited_file_is_scored_with_a_notice(write: Write) -> None:
-    content = as_csv()
-    write(content)
-    result = evaluate()
-    sha256 = hashlib.sha256(content).hexdigest()
-    (notice, kept) = result.notices
-    assert kept.startswith("the run keeps the column")
-    assert "test_suite_cases.csv is not the published file" in notice
-    assert sha256[:12] in notice
-    assert result.to_dict()["data"]["files"] == [
-        {"name": "test_suite_cases.csv", "sha256": sha256}
-    ]
-
-
 @pytest.mark.parametrize(
     "absent",
     [
@@ -231,16 +214,6 @@ def test_broken_rows_are_named_with_their_id(
     with pytest.raises(evalkit.DataError, match=words) as caught:
         evaluate()
     assert "datasets/hatecheck (evalkit-datasets-hatecheck " in str(caught.value)
-
-
-def test_missing_file_is_named_with_folder_and_address(
-    write: Write, tmp_path: Path
-) -> None:
-    with pytest.raises(evalkit.DataError) as caught:
-        evaluate()
-    message = str(caught.value)
-    assert str(tmp_path / "hatecheck" / "test_suite_cases.csv") in message
-    assert "paul-rottger/hatecheck-data" in message
 
 
 def test_licence_citation_and_warning_are_recorded(write: Write) -> None:

@@ -1,7 +1,5 @@
 """HateCheck: the publisher's own file, checked by a computation without evalkit."""
 
-from __future__ import annotations
-
 import functools
 import json
 import math

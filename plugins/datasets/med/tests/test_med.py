@@ -1,10 +1,5 @@
 """MED: small files in the publisher's format."""
 
-from __future__ import annotations
-
-import hashlib
-import json
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,7 +26,6 @@ ROWS = [
 GOLD = {"11": "entailed", "7": "neutral", "3": "neutral", "4": "entailed"}
 
 Write = Callable[[bytes], Path]
-RunEvalkit = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def as_tsv(
@@ -221,32 +215,6 @@ def test_bad_line_is_named_with_file_and_number(
     assert failure() == f"{file}, line 3: {words}"
 
 
-def test_blank_lines_count_as_lines(write: Write) -> None:
-    file = write(changed(0, "").replace(b"\n", b"\n\n"))
-    assert failure() == f"{file}, line 5: index is empty"
-
-
-def test_missing_file_is_named_with_folder_and_address(
-    write: Write, tmp_path: Path
-) -> None:
-    message = failure()
-    assert "data set med needs the file MED.tsv" in message
-    assert f"put it at {tmp_path / 'data' / 'med' / 'MED.tsv'}" in message
-    assert "verypluming/MED" in message
-
-
-def test_edited_file_is_scored_with_a_notice(write: Write) -> None:
-    content = as_tsv()
-    write(content)
-    result = evaluate()
-    (notice, kept) = result.notices
-    assert kept.startswith("the run keeps the column")
-    assert "MED.tsv is not the published file" in notice
-    assert result.to_dict()["data"]["files"] == [
-        {"name": "MED.tsv", "sha256": hashlib.sha256(content).hexdigest()}
-    ]
-
-
 def test_licence_citation_and_address_are_recorded(write: Write) -> None:
     write(as_tsv())
     data = evaluate().to_dict()["data"]
@@ -373,51 +341,9 @@ def test_names_of_both_kinds_in_prob_are_refused(write: Write) -> None:
     ]
 
 
-@pytest.mark.parametrize("label", ["entails", "Neutral", ""])
-def test_label_that_is_not_the_tasks_is_refused(write: Write, label: str) -> None:
-    write(as_tsv())
-    result = evaluate({**GOLD, "7": label}, on_invalid="skip")
-    assert result.problems[0].violations == (
-        ("label", "must be one of entailed, neutral, contradictory", label),
-    )
-
-
 def test_example_that_is_a_contradiction_would_be_scored_as_one(write: Write) -> None:
     write(changed(4, "contradiction"))
     assert evaluate({**GOLD, "7": "contradictory"})["accuracy"].value == 1.0
 
 
 # The console script
-
-
-@pytest.mark.slow
-def test_console_script_scores_a_file_of_predictions(
-    write: Write, tmp_path: Path, run_evalkit: RunEvalkit
-) -> None:
-    write(as_tsv())
-    labels = {**GOLD, "7": "contradictory"}
-    predictions = tmp_path / "small.jsonl"
-    rows = [{"id": int(uid), "label": label} for uid, label in sorted(labels.items())]
-    predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    options = ("-p", str(predictions), "-m", "accuracy", "--json")
-    done = run_evalkit("eval", "med", *options)
-    assert done.returncode == 0, done.stderr
-    run = json.loads(done.stdout)
-    assert (run["status"], run["dataset"], run["model"]) == ("complete", "med", "small")
-    counts = {key: count for key, count in run["counts"].items() if count}
-    assert counts == {"examples": 4, "predictions": 4, "scored": 4}
-    groups = [score for score in run["scores"] if score["aggregate"] is None]
-    tags = {score["tag"]: (score["n"], score["value"]) for score in groups}
-    assert tags == {
-        None: (4, 0.75),
-        "source:crowd": (2, 0.5),
-        "source:paper": (2, 1.0),
-        "corpus:GLUE": (1, 1.0),
-        "direction:downward": (1, 1.0),
-        "direction:upward": (2, 0.5),
-        "direction:non-monotone": (1, 1.0),
-        "phenomenon:npi": (1, 1.0),
-        "phenomenon:Conjunction": (1, 1.0),
-        "phenomenon:conjunction": (1, 1.0),
-    }
-    assert run["baselines"]["majority_label"] == "entailed"

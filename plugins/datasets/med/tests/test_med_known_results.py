@@ -1,7 +1,5 @@
 """MED: the publisher's own file, checked by a computation without evalkit."""
 
-from __future__ import annotations
-
 import csv
 import functools
 import os

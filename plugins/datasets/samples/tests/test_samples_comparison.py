@@ -1,7 +1,5 @@
 """The systems that ship with the sample data, compared with each other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

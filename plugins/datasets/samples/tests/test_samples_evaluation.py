@@ -1,7 +1,5 @@
 """The sample data sets as evalkit sees them: what they say, and what they score."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The samples ``sample-nli`` and ``sample-qa`` and the predictions beside them."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

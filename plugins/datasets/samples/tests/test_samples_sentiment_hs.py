@@ -1,7 +1,5 @@
 """Tests of the data sets ``sample-sentiment`` and ``sample-hs``."""
 
-from __future__ import annotations
-
 import difflib
 import json
 import re

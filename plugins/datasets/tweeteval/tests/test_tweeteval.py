@@ -1,9 +1,6 @@
 """TweetEval's sentiment set: small files in the publisher's format."""
 
-from __future__ import annotations
-
 import hashlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -206,41 +203,6 @@ def test_edited_files_are_scored_with_a_notice_each() -> None:
 
 
 # Predictions
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        NAMES,
-        NUMBERS,
-        [int(number) for number in NUMBERS],
-        ["2", "neutral", 0, "negative", " 2 "],
-    ],
-    ids=["names", "numbers as texts", "numbers", "all of these"],
-)
-def test_predictions_may_be_names_or_numbers(labels: list[Any]) -> None:
-    result = evaluate(responses(labels))
-    assert result.examples is not None
-    assert result.examples["pred"].to_list() == NAMES
-    assert result["accuracy"].value == 1.0
-
-
-@pytest.mark.parametrize("labels", [NAMES, NUMBERS], ids=["names", "numbers"])
-@pytest.mark.parametrize("ending", ["\n", "\r\n"], ids=["LF", "CRLF"])
-def test_plain_lines_may_be_names_or_numbers(
-    tmp_path: Path, labels: list[str], ending: str
-) -> None:
-    file = tmp_path / "roberta.txt"
-    file.write_bytes("".join(label + ending for label in labels).encode())
-    result = evaluate(file)
-    assert (result.model, result["accuracy"].value) == ("roberta", 1.0)
-
-
-def test_json_lines_may_hold_integers(tmp_path: Path) -> None:
-    file = tmp_path / "model.jsonl"
-    rows = [{"id": n, "label": int(label)} for n, label in enumerate(NUMBERS, start=1)]
-    file.write_text("".join(json.dumps(row) + "\n" for row in reversed(rows)))
-    assert evaluate(file)["accuracy"].value == 1.0
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """All eleven sets and the overall number, on small files in the publisher's format."""
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import json
@@ -286,50 +284,6 @@ def test_mapping_with_two_names_exchanged_is_refused(
         f"1 {' '.join(first)}"
     )
     assert f"; expected 0 {' '.join(first)}, 1 {' '.join(second)}" in str(caught.value)
-
-
-def test_first_mapping_of_offensive_which_was_wrong_is_refused(
-    publisher: Publisher,
-) -> None:
-    folder = publisher.write("offensive", ["0", "1"])
-    (folder / "mapping.txt").write_bytes(b"0\toffensive\n1\tnot-offensive")
-    with pytest.raises(evalkit.DataError, match="0 offensive, 1 not-offensive; exp"):
-        evaluate("offensive", ["0", "1"])
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_mapping_without_its_last_line_is_refused(
-    publisher: Publisher, name: str
-) -> None:
-    folder = publisher.write(name, ["0", "1"])
-    kept = MAPPINGS[name].rstrip("\n").rpartition("\n")[0]
-    (folder / "mapping.txt").write_bytes(kept.encode())
-    with pytest.raises(evalkit.DataError, match=r"mapping\.txt: names the labels 0 "):
-        evaluate(name, ["0", "1"])
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_another_number_of_labels_than_tweets_is_refused(
-    publisher: Publisher, name: str
-) -> None:
-    folder = publisher.write(name, ["0", "1"], texts=["one", "two", "three"])
-    with pytest.raises(evalkit.DataError) as caught:
-        evaluate(name, ["0", "1", "0"])
-    assert str(caught.value) == (
-        f"{folder / 'test_text.txt'} has 3 lines and {folder / 'test_labels.txt'} has "
-        "2; each text needs one label"
-    )
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_line_separator_of_unicode_does_not_end_a_tweet(
-    publisher: Publisher, name: str
-) -> None:
-    tweets = ["one\u2028and the same", "\u2029\x85two\x0b\x0c"]
-    publisher.write(name, ["0", "1"], texts=tweets)
-    rows = plugin_of(name).load("test")
-    assert [row["statement"] for row in rows] == tweets
-    assert [row["uid"] for row in rows] == ["1", "2"]
 
 
 @pytest.mark.parametrize(

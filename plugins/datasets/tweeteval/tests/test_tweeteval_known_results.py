@@ -1,7 +1,5 @@
 """TweetEval's sentiment set: the publisher's own files and predictions."""
 
-from __future__ import annotations
-
 import functools
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Examples with probabilities of the labels, and which of them each group has."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Predictions of labels with answers and tags."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Metrics of several answers to one example, against brute force."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import Any

@@ -1,7 +1,5 @@
 """Metrics of several answers to one example, from files of predictions."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Sequence

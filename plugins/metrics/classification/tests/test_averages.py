@@ -1,7 +1,5 @@
 """Micro and weighted F1 and balanced accuracy, against scikit-learn."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Scores of confidences, by their definitions and against HELM's values."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

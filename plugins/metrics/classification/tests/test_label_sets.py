@@ -1,7 +1,5 @@
 """Scores of sets of labels, against scikit-learn's of their indicator matrices."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from typing import Any

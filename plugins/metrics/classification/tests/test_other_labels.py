@@ -1,7 +1,5 @@
 """Predictions that are none of the declared labels, which are one class together."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Brier's score and log loss, against scikit-learn and a plain loop."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """AUROC and average precision, against scikit-learn and pairs that are counted."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from itertools import product

@@ -1,7 +1,5 @@
 """Matthews' correlation and Cohen's kappa, against scikit-learn and by derivation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The distance from chance, and that it is the metric's own score."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

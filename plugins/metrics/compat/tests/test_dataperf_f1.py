@@ -1,7 +1,5 @@
 """Dynabench's score of DataPerf, against scikit-learn label by label."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """HELM's metrics, against the library that it calls and by their definition."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from typing import Any

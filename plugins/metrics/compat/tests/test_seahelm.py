@@ -1,7 +1,5 @@
 """SEA-HELM's metrics, against scikit-learn and by their definition."""
 
-from __future__ import annotations
-
 import string
 from collections import Counter
 from typing import Any

@@ -1,7 +1,5 @@
 """Weighted means against their formulas."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

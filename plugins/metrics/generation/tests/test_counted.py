@@ -1,7 +1,5 @@
 """BLEU, chrF, chrF++ and TER against sacrebleu's own scores of the same texts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any

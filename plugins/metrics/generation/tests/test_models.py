@@ -4,8 +4,6 @@ Their libraries are no part of the workspace: these tests run where
 `evalkit-metrics-generation[bertscore]` or `[comet]` and `bert-score` are installed.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

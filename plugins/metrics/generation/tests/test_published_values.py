@@ -1,7 +1,5 @@
 """What other systems computed, in files that are not in this repository."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

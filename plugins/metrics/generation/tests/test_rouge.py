@@ -1,7 +1,5 @@
 """ROUGE against rouge-score."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """BLEU of the pieces of a SentencePiece model that is made here."""
 
-from __future__ import annotations
-
 import hashlib
 from io import BytesIO
 from pathlib import Path

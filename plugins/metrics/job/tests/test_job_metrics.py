@@ -1,7 +1,5 @@
 """Metrics of the job, of lists and of files of predictions."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

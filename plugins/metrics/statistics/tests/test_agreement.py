@@ -1,7 +1,5 @@
 """Krippendorff's alpha and Fleiss' kappa, against definitions and two packages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import permutations
 from typing import Any

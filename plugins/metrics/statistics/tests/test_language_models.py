@@ -1,7 +1,5 @@
 """Perplexity and bits, against plain sums."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

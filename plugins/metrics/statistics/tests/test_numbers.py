@@ -1,7 +1,5 @@
 """Metrics of numbers, against scikit-learn and scipy."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Metrics of rankings, against brute-force definitions and scikit-learn."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import groupby, permutations, product
 from typing import Any

@@ -1,7 +1,5 @@
 """Scores without intervals, which take long to draw for many random sets."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Rows drawn at random, and what the mean of a score over them must be."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

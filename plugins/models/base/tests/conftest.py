@@ -1,7 +1,5 @@
 """Models that do what a test says, and a cache of its own for each test."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Examples with their answers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Models are asked within limits, again where that may help, and nothing twice."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

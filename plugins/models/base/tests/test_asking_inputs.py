@@ -1,7 +1,5 @@
 """Models that answer inputs are asked within the same limits as others."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Fields of prompts that examples have no value for."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

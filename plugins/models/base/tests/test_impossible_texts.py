@@ -1,7 +1,5 @@
 """Texts to which a model gives the probability 0."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a model is sent: inputs without answers, in every format."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Sequence

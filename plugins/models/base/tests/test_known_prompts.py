@@ -1,7 +1,5 @@
 """Prompts of HELM and SEA-HELM, letter by letter."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is asked by each method, and what comes of the replies."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

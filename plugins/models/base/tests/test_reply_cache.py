@@ -1,7 +1,5 @@
 """A full disk loses no reply in silence."""
 
-from __future__ import annotations
-
 import resource
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Requests of who reads the replies itself."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path

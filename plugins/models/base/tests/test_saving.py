@@ -1,7 +1,5 @@
 """Files of predictions hold JSON, or are not written at all."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path

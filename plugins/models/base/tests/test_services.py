@@ -1,7 +1,5 @@
 """Addresses, waits and secrets of services."""
 
-from __future__ import annotations
-
 import base64
 import logging
 from email.utils import formatdate
@@ -156,6 +154,7 @@ def test_words_and_short_secrets_are_no_reason_to_refuse_an_answer() -> None:
         ({"retry-after": "2"}, 2.0),
         ({"retry-after": "-3"}, 0.0),
         ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
         ({"retry-after": "soon"}, None),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
         ({"retry-after": "7", "retry-after-ms": "250"}, 0.25),

@@ -1,7 +1,5 @@
 """Shots: from where, which ones, and never an example that is asked."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Prices are the user's, limits are kept, and what was paid for is not lost."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

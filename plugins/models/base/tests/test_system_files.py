@@ -1,7 +1,5 @@
 """Files beside predictions that say what made them, as odd as they may be."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

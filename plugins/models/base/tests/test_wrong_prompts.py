@@ -3,8 +3,6 @@
 The message names the prompt, the key, and what would do.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A service of any shape answers, or every row says why it did not."""
 
-from __future__ import annotations
-
 import json
 import traceback
 from collections.abc import Callable, Iterator

@@ -3,8 +3,6 @@
 It runs in an environment of its own: `python serve_small_model.py WEIGHTS`.
 """
 
-from __future__ import annotations
-
 import sys
 
 import xllamacpp  # type: ignore[import-not-found]

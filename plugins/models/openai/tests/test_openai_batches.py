@@ -1,7 +1,5 @@
 """Requests that are answered in batches, by a scripted server."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

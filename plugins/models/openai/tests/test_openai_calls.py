@@ -1,7 +1,5 @@
 """Requests become calls, and what comes back replies."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

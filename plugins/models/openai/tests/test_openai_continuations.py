@@ -1,7 +1,5 @@
 """Log-probabilities of given continuations, from echoed tokens."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What may be secret is in no text."""
 
-from __future__ import annotations
-
 import logging
 import sys
 import traceback
@@ -13,25 +11,11 @@ import evalkit
 import evalkit_models_base
 from evalkit.errors import EvalkitError, PluginContractError
 from evalkit_models_base import BoundModel, predict
-from evalkit_models_base.services import Cleaner, Redacts, public_url, retry_after
+from evalkit_models_base.services import Cleaner, Redacts
 from evalkit_models_openai.credentials import is_hosted, read_key, secrets_of
 from evalkit_models_openai.key_ring import read_secret
 from evalkit_models_openai.refusals import Asked, Failure, status_reply
 from evalkit_models_openai.unusable import Unusable
-
-
-@pytest.mark.parametrize(
-    ("url", "public"),
-    [
-        ("http://127.0.0.1:8080/v1", "http://127.0.0.1:8080/v1"),
-        ("http://127.0.0.1:8080/v1/", "http://127.0.0.1:8080/v1/"),
-        ("https://user:PaSsWoRd@example.org/v1", "https://example.org/v1"),
-        ("https://user:pa:s@s@example.org:1/v1?key=KEY#x", "https://example.org:1/v1"),
-        ("https://[::1]:1/v1", "https://[::1]:1/v1"),
-    ],
-)
-def test_an_address_is_shown_without_credentials(url: str, public: str) -> None:
-    assert public_url(url) == public
 
 
 @pytest.mark.parametrize(
@@ -73,26 +57,6 @@ def test_texts_are_cleaned(said: object, clean: str) -> None:
 def test_a_placeholder_is_no_secret() -> None:
     cleaner = Cleaner(secrets_of("none", "http://127.0.0.1"))
     assert cleaner("there is none") == "there is none"
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({}, None),
-        ({"retry-after": "2"}, 2.0),
-        ({"retry-after": "1.5"}, 1.5),
-        ({"retry-after": "-3"}, 0.0),
-        ({"retry-after": "nan"}, None),
-        ({"retry-after": "inf"}, None),
-        ({"retry-after": "soon"}, None),
-        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
-        ({"retry-after": "7", "retry-after-ms": "250"}, 0.25),
-    ],
-)
-def test_how_long_a_server_wants_to_be_left_alone(
-    headers: dict[str, str], seconds: float | None
-) -> None:
-    assert retry_after(headers) == seconds
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Every row is accounted for, whatever the server does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

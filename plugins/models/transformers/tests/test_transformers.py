@@ -4,8 +4,6 @@ Neither torch nor transformers is in the workspace: these tests run where
 `evalkit-models-transformers` is installed (see `test_transformers_environment.py`).
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

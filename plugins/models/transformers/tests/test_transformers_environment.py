@@ -5,8 +5,6 @@ torch 2.13 has 192 MB; that of the default index for Linux needs several GB of l
 for graphics cards (`UV_TORCH_BACKEND=cpu` names the other one).
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Weights that cannot continue texts, and logits that are no numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Contractions and expansions, and what they leave alone."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

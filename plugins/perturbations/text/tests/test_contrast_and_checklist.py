@@ -1,7 +1,5 @@
 """Contrast sets that come with data, and CheckList's three kinds of test."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`dialect`: the shipped list, a user's own, letter case, and names."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from random import Random

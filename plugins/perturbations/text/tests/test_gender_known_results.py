@@ -1,7 +1,5 @@
 """`gender-swap` on HateCheck and GSM8K: what must change, return, and stay."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

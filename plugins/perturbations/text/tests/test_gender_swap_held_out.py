@@ -5,8 +5,6 @@ Counted are changed words: those that were changed as they should (or as an alte
 says), of all that were changed (precision) and of all that should be (recall).
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, NamedTuple

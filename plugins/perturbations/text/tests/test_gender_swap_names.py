@@ -1,7 +1,5 @@
 """`gender-swap`: names, tags of hate speech, and what holds on any text."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """`gender-swap` without names: pairs of sentences, most of which hold both ways."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from random import Random
 

@@ -1,7 +1,5 @@
 """The perturbations after HELM, compared with what HELM 0.5.16 gave."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from random import Random

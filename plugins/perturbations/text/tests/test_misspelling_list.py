@@ -1,7 +1,5 @@
 """The list of misspellings, and the words that it changes."""
 
-from __future__ import annotations
-
 import re
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path

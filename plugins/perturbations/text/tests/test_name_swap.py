@@ -1,7 +1,5 @@
 """`name-swap`: groups, genders, recognisers, and what holds on any text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 from typing import Any

@@ -1,7 +1,5 @@
 """Words and names of users' own files: `word-swap`, and the lists of `name-swap`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """First names and surnames: found where they are used as names, and nowhere else."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

@@ -1,7 +1,5 @@
 """What holds for every perturbation of this distribution, on any text."""
 
-from __future__ import annotations
-
 import tomllib
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Examples and edge cases of the robustness perturbations."""
 
-from __future__ import annotations
-
 import unicodedata
 from random import Random
 from typing import Any

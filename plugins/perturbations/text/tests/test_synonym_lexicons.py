@@ -1,7 +1,5 @@
 """Synonyms, from a user's lexicon and from WordNet."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from random import Random

@@ -1,7 +1,5 @@
 """JSON Schema documents against a validator of them, and hostile documents."""
 
-from __future__ import annotations
-
 import json
 import time
 from typing import Any

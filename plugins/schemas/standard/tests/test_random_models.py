@@ -1,7 +1,5 @@
 """Round trips of random models: the same schema, and the same verdicts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The schemas of a run's files agree with what is written."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """Source code of a schema defines the same schema."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

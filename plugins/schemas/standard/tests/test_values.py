@@ -1,7 +1,5 @@
 """Rows of models as tables of Arrow, and back."""
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal

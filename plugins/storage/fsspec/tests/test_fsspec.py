@@ -1,7 +1,5 @@
 """The places over fsspec's file system in memory, under a scheme of its own."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 import uuid

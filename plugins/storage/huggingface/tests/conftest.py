@@ -1,7 +1,5 @@
 """A hub on loopback, with what its client asks of one, and a cache for each test."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import threading

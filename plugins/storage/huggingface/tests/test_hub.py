@@ -1,7 +1,5 @@
 """The place of `hf://`, against a hub on loopback."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
@@ -390,25 +388,6 @@ def test_a_data_set_declares_a_file_of_a_hub(
         )
         == 1
     )
-
-
-@pytest.mark.slow
-def test_a_merged_run_names_no_one_file_for_all(hub: Any, tmp_path: Path) -> None:
-    halves = {"0.jsonl": as_lines(ROWS[:20]), "1.jsonl": as_lines(ROWS[20:])}
-    hub.commit(NAME, halves, "main")
-    runs = [
-        evalkit.evaluate(
-            data=f"{ROOT}/{name}",
-            task="sentiment",
-            predictions=said,
-            out=tmp_path / name,
-        )
-        for name, said in zip(halves, (ANSWERS[:20], ANSWERS[20:]), strict=True)
-    ]
-    assert all(run.record.data.source_url for run in runs)
-    merged = evalkit.merge(runs, dataset="both", model="mine")
-    assert merged["accuracy"].value == 0.5
-    assert merged.record.data.source_url is None
 
 
 def test_a_folder_is_one_commit(commit: str) -> None:

@@ -1,7 +1,5 @@
 """Servers of S3 on loopback, a bucket and a cache of its own for each test."""
 
-from __future__ import annotations
-
 import functools
 import uuid
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Data sets written for Dynabench's server run after changing their import."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from typing import Any

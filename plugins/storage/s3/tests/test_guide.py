@@ -1,7 +1,5 @@
 """A benchmark host's day: all files of an evaluation are in a bucket."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whatever file a command reads may be in a bucket, or is refused in a sentence."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The place of `s3://`, against a server over HTTP."""
 
-from __future__ import annotations
-
 import os
 import traceback
 from pathlib import Path

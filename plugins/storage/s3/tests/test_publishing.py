@@ -1,7 +1,5 @@
 """`evalkit publish`, and what it leaves in a bucket."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -40,18 +38,6 @@ def test_a_data_set_goes_where_dynabench_has_it(client: Any, bucket: str) -> Non
     assert manifest["rows"] == found["datasets/nli/sample-nli.jsonl"].count(b"\n")
     assert manifest["bytes"] == len(found["datasets/nli/sample-nli.jsonl"])
     assert (manifest["task"], manifest["license"]) == ("nli", "CC0-1.0")
-
-
-def test_its_rows_score_as_the_data_set_does(bucket: str, tmp_path: Path) -> None:
-    call("sample-nli", f"s3://{bucket}")
-    shipped = evalkit.Registry().load("datasets", "sample-nli").attributes
-    path = shipped["example_predictions"]["rules"]
-    data = f"s3://{bucket}/datasets/nli/sample-nli.jsonl"
-    near = evalkit.evaluate("sample-nli", path)
-    far = evalkit.evaluate(data=data, task="nli", predictions=path)
-    assert [(s.metric, s.value, s.tag) for s in far.scores] == [
-        (s.metric, s.value, s.tag) for s in near.scores
-    ]
 
 
 def test_publishing_again_changes_nothing(client: Any, bucket: str) -> None:
@@ -151,19 +137,6 @@ def test_offline_nothing_is_published(
     assert held(client, bucket) == {}
 
 
-def test_a_dry_run_says_what_is_there_of_a_run(
-    client: Any, bucket: str, tmp_path: Path
-) -> None:
-    shipped = evalkit.Registry().load("datasets", "sample-nli").attributes
-    path = str(shipped["example_predictions"]["rules"])
-    evalkit.evaluate("sample-nli", path, model="m", out=tmp_path / "runs")
-    words = ("m", f"s3://{bucket}", "--run", "-o", str(tmp_path / "runs"))
-    assert "would be written" in call(*words, "--dry-run").stderr
-    assert held(client, bucket) == {}
-    assert call(*words).exit_code == 0
-    assert "was there already" in call(*words, "--dry-run").stderr
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -178,14 +151,6 @@ def test_wrong_words_are_refused(bucket: str, words: list[str], message: str) ->
     done = call("sample-nli", f"s3://{bucket}", *words)
     assert done.exit_code in (1, 2)
     assert message in done.stderr
-
-
-def test_offline_no_runs_are_said_to_be_unknown(
-    bucket: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
-    done = CliRunner().invoke(cli, ["runs", "-o", f"s3://{bucket}/runs"])
-    assert f"s3://{bucket}/runs: not in the cache, and EVALKIT_OFF" in done.stderr
 
 
 def test_the_leaderboard_and_report_name_the_uri(bucket: str) -> None:

@@ -1,7 +1,5 @@
 """No file, message or object of a whole session holds a credential."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path

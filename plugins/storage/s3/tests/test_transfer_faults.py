@@ -1,7 +1,5 @@
 """Transfers through a proxy that cuts, stalls and throttles."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

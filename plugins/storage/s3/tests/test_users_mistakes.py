@@ -1,10 +1,7 @@
 """What the command line says and does where places are named wrongly or by patterns."""
 
-from __future__ import annotations
-
 import io
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +11,6 @@ from click.testing import CliRunner, Result
 
 import evalkit
 from evalkit_cli.main import cli
-from evalkit_models_base import load_inputs
 
 ROWS = [{"uid": f"u{n}", "statement": f"Good {n}", "label": "positive"} for n in "abc"]
 ANSWERS = [{"id": row["uid"], "label": "positive"} for row in ROWS]
@@ -43,58 +39,6 @@ def root(client: Any, bucket: str) -> str:
     return place
 
 
-def test_runs_are_not_written_below_a_file(root: str) -> None:
-    file = f"{root}/data/set.jsonl"
-    done = call(
-        *("eval", "--data", file, "--task", "sentiment", "-o", file),
-        *("-p", f"{root}/said/m.jsonl"),
-    )
-    assert done.exit_code == 1
-    assert f"{file}: is a file; runs are written to a folder" in done.stderr
-
-
-@pytest.mark.parametrize("command", ["show", "verify"])
-def test_a_run_that_is_not_there_is_said_of_its_folder(root: str, command: str) -> None:
-    done = call(command, f"{root}/runs/set/2026")
-    assert done.exit_code == 1
-    assert done.stderr.strip() == (
-        f"evalkit: error: there is no run {root}/runs/set/2026"
-    )
-    done = call(command, "nobody", "-o", f"{root}/runs")
-    assert f"there is no run 'nobody' in {root}/runs (see" in done.stderr
-    done = call(command, f"{root}/nothing/here")
-    assert done.stderr.strip().endswith(f"there is no run {root}/nothing/here")
-
-
-@pytest.mark.slow
-def test_perturbed_copies_may_be_a_run_of_another_folder(
-    root: str, tmp_path: Path
-) -> None:
-    data, copies = f"{root}/data/set.jsonl", f"{root}/data/lowercase-set.jsonl"
-    of_data = ("--data", data, "--task", "sentiment")
-    done = call("perturb", *of_data, "--perturbation", "lowercase")
-    assert done.exit_code == 0, done.stderr
-    asked = load_inputs(copies, task="sentiment")
-    uids = [row["uid"] for row in asked.rows]
-    said = tmp_path / "m.jsonl"
-    said.write_bytes(lines([{"id": uid, "label": "positive"} for uid in uids]))
-    done = call(
-        *("eval", "--data", copies, "--task", "sentiment", "-p", str(said)),
-        *("-o", f"{root}/more"),
-    )
-    assert done.exit_code == 0, done.stderr
-    (run,) = re.findall(r"run folder: (s3://\S+)", done.stdout)
-    words = ("eval", *of_data, "-p", f"{root}/said/m.jsonl", "-o", f"{root}/runs")
-    done = call(*words, "--perturbed", run, "--json")
-    assert done.exit_code == 0, done.stderr
-    assert "lowercase" in done.stdout
-    done = call(
-        *words,
-        *("--perturbed", f"{root}/none.jsonl", "--perturbed-predictions", str(said)),
-    )
-    assert f"{root}/none.jsonl: file not found" in done.stderr
-
-
 def test_copies_of_shards_have_a_name_without_a_pattern(
     client: Any, bucket: str
 ) -> None:
@@ -113,21 +57,6 @@ def test_copies_of_shards_have_a_name_without_a_pattern(
         assert done.exit_code == 0, done.stderr
         assert f"written to s3://{bucket}/{place}" in done.stdout + done.stderr
         client.delete_object(Bucket=bucket, Key=place)
-
-
-def test_a_file_is_adapted_from_and_to_a_bucket(root: str) -> None:
-    words = ("adapt", f"{root}/said/m.jsonl", "-a", "number-rows:field=n")
-    rows = [json.loads(line) for line in call(*words).stdout.splitlines()]
-    assert [row["n"] for row in rows] == [1, 2, 3]
-    done = call(*words, "-o", f"{root}/said/n.jsonl")
-    assert done.stdout == f"3 rows read, 3 written to {root}/said/n.jsonl\n"
-    assert call("adapt", f"{root}/said/none.jsonl", "-a", "labels").exit_code == 1
-
-
-def test_a_published_data_set_is_the_one_file_of_its_folder(bucket: str) -> None:
-    root = f"s3://{bucket}"
-    assert call("publish", "sample-nli", root).exit_code == 0
-    assert len(load_inputs(f"{root}/datasets/nli", task="nli").rows) == 90
 
 
 @pytest.mark.slow
@@ -167,37 +96,7 @@ def test_other_predictions_are_published_under_another_model(
     assert "Use another name (--model), or" in done.stderr
 
 
-def test_a_server_that_is_not_there_is_named_without_credentials(
-    configured: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from evalkit.places import forget_places
-
-    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
-    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://someone:secret@127.0.0.1:1")
-    forget_places()
-    done = call("runs", "-o", "s3://bucket/runs")
-    assert "is the server there (http://127.0.0.1:1), and its address" in done.stderr
-    assert "secret" not in done.stderr
-
-
 def test_a_name_that_no_bucket_has_is_said(configured: None) -> None:
     done = call("runs", "-o", "s3://My_Bucket!/runs")
     assert done.exit_code == 1
     assert "no bucket can be called so" in done.stderr
-
-
-def test_predictions_that_are_a_folder_are_told_what_it_has(root: str) -> None:
-    of_data = ("--data", f"{root}/data/set.jsonl", "--task", "sentiment")
-    done = call("eval", *of_data, "-p", f"{root}/said")
-    assert (
-        f"{root}/said: is a folder, not a file; name one of its files: m.jsonl\n"
-        in done.stderr
-    )
-    done = call("eval", *of_data, "-p", root)
-    assert "is a folder, not a file; name one of its files: data/set" in done.stderr
-
-
-def test_a_file_of_a_bucket_is_checked_against_a_schema(root: str) -> None:
-    words = ("--schema", "classification.Label", "--json")
-    done = call("schema", "check", f"{root}/said/m.jsonl", *words)
-    assert json.loads(done.stdout)["file"] == f"{root}/said/m.jsonl", done.stderr

@@ -1,7 +1,5 @@
 """Writers that race, that are killed, and servers that protect none of them."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

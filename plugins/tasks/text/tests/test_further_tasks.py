@@ -1,7 +1,5 @@
 """Tasks of choices, texts, numbers, rankings and ratings, from rows to scores."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

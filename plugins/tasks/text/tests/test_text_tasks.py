@@ -1,7 +1,5 @@
 """What each task takes and refuses, seen through an evaluation."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

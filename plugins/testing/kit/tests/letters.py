@@ -1,7 +1,5 @@
 """A task, a metric and perturbations that are installed for a test."""
 
-from __future__ import annotations
-
 from pydantic import BaseModel
 
 import evalkit

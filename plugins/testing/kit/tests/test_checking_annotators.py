@@ -1,7 +1,5 @@
 """`check_annotator` passes sound annotators, and names the law that others break."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any

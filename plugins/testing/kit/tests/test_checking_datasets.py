@@ -1,7 +1,5 @@
 """Data sets that break one law each are found, and good ones are let pass."""
 
-from __future__ import annotations
-
 import itertools
 import socket
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """`check_storage` finds what breaks a law of places, and nothing else."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Tasks that break one law each are found, and ours are let pass."""
 
-from __future__ import annotations
-
 import datetime
 import enum
 import re

@@ -1,7 +1,5 @@
 """`pytest --evalkit-conformance`, in processes of its own, and its fixtures."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

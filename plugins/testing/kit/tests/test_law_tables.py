@@ -1,7 +1,5 @@
 """The page has every law, as it is checked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Laws that `benchmarks/violations` showed to be lacking."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Metrics that score few examples, and keep all laws."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

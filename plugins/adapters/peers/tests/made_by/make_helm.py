@@ -8,8 +8,6 @@ The model `simple/model1` of HELM answers with the last word of its prompt, so t
 of its answers is a choice. `per_instance_stats.json` is written without blanks.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -5,8 +5,6 @@ Run once, in an environment of its own (`pip install datasets==5.2.0`):
     python make_hf_datasets.py
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -10,8 +10,6 @@ are most of a log. `word_problems` and `two_epochs` were made so with 0.3.285, o
 samples and the scorer `match`.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

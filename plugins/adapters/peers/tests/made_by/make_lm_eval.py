@@ -8,8 +8,6 @@ Run once in an environment for each of the versions 0.4.1, 0.4.7 and 0.4.13 of `
 The model is one that answers by rules; all else is the harness's own.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -7,7 +7,6 @@ from pathlib import Path
 from evalkit.catalog import ReadPlugin
 from evalkit_benchmarks_declared.datasets import dataset_class
 from evalkit_benchmarks_declared.reading import read_benchmark
-from evalkit_benchmarks_declared.sources import local_files
 
 
 def read(text: str) -> ReadPlugin:
@@ -17,13 +16,11 @@ def read(text: str) -> ReadPlugin:
         text: Path of the file.
 
     Returns:
-        Its name, its dataset, and the files that it is made of.
+        Its name, its dataset, and the file.
 
     Raises:
         SchemaError: The file cannot be read or breaks the schema.
     """
     path = Path(text)
     benchmark = read_benchmark(path)
-    data = local_files(benchmark.data, path.parent)
-    made = dataset_class(benchmark, path.parent)
-    return ReadPlugin(benchmark.name, made, (path, *data))
+    return ReadPlugin(benchmark.name, dataset_class(benchmark, path), (path,))

@@ -197,7 +197,7 @@ def test_headline_metrics_extractors_and_null_label_are_those_of_the_file(
     )
     loose = made(made.Parameters(extract="loose"))
     assert loose.perf_metric == "above-chance:chance=choices,metric=accuracy"
-    assert loose.eval_metrics == ("accuracy", "exact-match:ignore_case=true")
+    assert loose.eval_metrics == ["accuracy", "exact-match:ignore_case=true"]
     said = [{"id": "1", "answer": "Answer: A"}, {"id": "2", "answer": "5"}]
     said.append({"id": "3", "answer": "none"})
     results = {}

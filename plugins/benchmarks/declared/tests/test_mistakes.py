@@ -110,10 +110,14 @@ EXPRESSIONS: list[tuple[str, Any, str]] = [
     ("data.tags.level", "{% if %}", "data.tags.level: invalid Jinja template"),
     ("data.split", "dev", "data.split: unknown split 'dev'. Splits: test"),
     ("data.id", "a..b", "data.id: invalid expression 'a..b'"),
+    ("requires", ["evalkit-nothing"], "requires: evalkit-nothing: No package"),
+    ("requires", ["evalkit-core>=99"], "requires: evalkit-core>=99: got version"),
+    ("requires", ["evalkit core!"], "requires: evalkit core!: "),
+    ("aggregate", "macro:langs", "aggregate: no axis or facet of this name, got"),
 ]
 ROWS: list[tuple[str, Any, str]] = [
     ("data.path", "nowhere.jsonl", "data.path: {folder}/nowhere.jsonl: file not found"),
-    ("data.sha256", "0" * 64, "data.sha256: {folder}/towns.jsonl: SHA-256 must be 000"),
+    ("data.sha256", "0" * 64, "data.sha256: {folder}/towns.jsonl: must be 000"),
     ("data.id", GONE, "towns.jsonl:1: data.id: must be a text or an integer, got None"),
     ("data.id", "kee", "towns.jsonl:1: data.id: no column 'kee'. Columns: 'key'"),
     ("data.where", {"lang": "en"}, "towns.jsonl:1: data.where: no column 'lang'"),

@@ -24,11 +24,12 @@ from evalkit.reading.tables import cast_column, plain_values, read_frames
 from evalkit.reading.typed_values import row_of_table
 
 
-def file_rows(path: str | Path) -> Iterator[Row]:
+def file_rows(path: str | Path, kind: Format | None = None) -> Iterator[Row]:
     """Read the rows of a file.
 
     Args:
         path: JSON lines, CSV, TSV, Parquet or Arrow; cells of CSV are texts.
+        kind: Its format. Default: by the suffix.
 
     Yields:
         The rows with their lines; broken ones with what is wrong.
@@ -38,9 +39,9 @@ def file_rows(path: str | Path) -> Iterator[Row]:
             microsecond.
     """
     path = Path(path)
-    frames = file_frames(path)
+    frames = file_frames(path, kind)
     if frames is None:
-        yield from read_rows(path, detect_format(path), ())
+        yield from read_rows(path, kind or detect_format(path), ())
         return
     for number, values in _numbered(path, frames):
         yield Row(number, values)
@@ -90,11 +91,14 @@ def _refuse_cut_times(path: Path, frame: pl.DataFrame, names: Iterable[str]) -> 
             )
 
 
-def file_frames(path: str | Path) -> Iterator[pl.DataFrame] | None:
+def file_frames(
+    path: str | Path, kind: Format | None = None
+) -> Iterator[pl.DataFrame] | None:
     """Read a file of a table in batches.
 
     Args:
         path: The file.
+        kind: Its format. Default: by the suffix.
 
     Returns:
         Data frames; None for a file of rows.
@@ -102,8 +106,8 @@ def file_frames(path: str | Path) -> Iterator[pl.DataFrame] | None:
     Raises:
         DataError: The file cannot be read, or has no fields.
     """
-    path = Path(path) if isinstance(path, str) else path
-    kind = detect_format(path)
+    path = Path(path)
+    kind = kind or detect_format(path)
     if kind is Format.PLAIN:
         raise DataError(f"{path}: adapters need fields, and plain lines have none")
     return read_frames(path, kind) if kind in TABLES else None

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import BaseModel
+from packaging.requirements import InvalidRequirement, Requirement
+from pydantic import BaseModel, create_model
 
 from evalkit import Dataset, TaskIO
 from evalkit.base.names import score_name
 from evalkit.catalog import Registry, Resolver
-from evalkit.errors import EvalkitError
+from evalkit.errors import EvalkitError, PluginLoadError
 from evalkit_adapters_rows.written_extractors import split_stages
 from evalkit_benchmarks_declared.prompts import CompiledPrompts, compile_prompts
 from evalkit_benchmarks_declared.reading import (
@@ -75,6 +77,7 @@ class DeclaredDataset(Dataset):
         values = variant_of(self.benchmark, chosen)
         self.variant = check_benchmark(values, str(self.path), find_lines)
         try:
+            _refuse_lacking(self.variant.requires)
             compiled = compile_prompts(self.variant)
             vars(self).update(attributes_of(self.variant, compiled, extract))
             target = target_of(self.variant, compiled)
@@ -123,6 +126,18 @@ def dataset_class(
     return type("DeclaredBenchmark", (DeclaredDataset,), attributes)
 
 
+def _refuse_lacking(requirements: Sequence[str]) -> None:
+    """Refuse a benchmark that requires what is not installed."""
+    for text in requirements:
+        try:
+            requirement = Requirement(text)
+            found = version(requirement.name)
+        except (InvalidRequirement, PackageNotFoundError) as error:
+            raise PluginLoadError(f"requires: {text}: {error}") from error
+        if not requirement.specifier.contains(found, prereleases=True):
+            raise PluginLoadError(f"requires: {text}: got version {found}")
+
+
 def _described(benchmark: Benchmark) -> dict[str, Any]:
     found = {name: getattr(benchmark, name) for name in _DESCRIBING}
     return {name: value for name, value in found.items() if value is not None}
@@ -150,30 +165,30 @@ def attributes_of(
         "aggregate": benchmark.aggregate,
         "cluster": benchmark.data.cluster,
     }
-    axes = benchmark.aggregate or ""
-    if axes.removeprefix("macro:") not in benchmark.data.tags:
-        found["aggregate"] = None  # it is a mean over variants
-    headline, metrics = scores_of(benchmark, extract)
-    if headline is not None:
-        found["perf_metric"] = headline
-        found["eval_metrics"] = metrics
-    elif metrics:
-        found["perf_metric"], *others = metrics
-        found["eval_metrics"] = tuple(others)
+    if metrics := metrics_of(benchmark, extract):
+        found["perf_metric"], *found["eval_metrics"] = metrics
     return found
 
 
 def _task(benchmark: Benchmark, computed: Mapping[str, str]) -> str | type[TaskIO]:
-    task = benchmark.task
-    if isinstance(task, str):
+    task, judges = benchmark.task, benchmark.judges
+    if isinstance(task, Task):
+        has_answers = benchmark.data.answer is not None
+        name = benchmark.name
+        return task_class(task, name, computed, judges, has_answers=has_answers)
+    if not judges and not computed:
         return task
-    return task_class(
-        task,
-        benchmark.name,
-        computed,
-        benchmark.judges,
-        has_answers=benchmark.data.answer is not None,
-    )
+    plugin: Any = Resolver(Registry()).bind("tasks", task).plugin
+    fields: Any = {name: (str, ...) for name in computed}
+    attributes = {
+        "name": task,
+        "Input": create_model("Input", __base__=plugin.Input, **fields),
+        "example": {**plugin.example, **dict.fromkeys(computed, "text")},
+        "annotators": {**plugin.annotators, **judges},
+    }
+    if plugin.input_keys is not None:
+        attributes["input_keys"] = (*plugin.input_keys, *computed)
+    return type("DeclaredTask", (type(plugin),), attributes)
 
 
 def stages_of(benchmark: Benchmark, extract: str | None) -> Any:
@@ -190,47 +205,36 @@ def stages_of(benchmark: Benchmark, extract: str | None) -> Any:
     return [*(stages if isinstance(stages, list) else split_stages(stages)), last]
 
 
-def scores_of(
-    benchmark: Benchmark, extract: str | None = None
-) -> tuple[str | None, tuple[str, ...]]:
-    """Return the reference of the headline, and those of the other metrics."""
-    headline = benchmark.headline
-    main = (
-        headline
-        if headline is None or isinstance(headline, str)
-        else (_headline(headline, benchmark))
-    )
-    others = [
-        each if isinstance(each, str) else _metric(each)
-        for each in benchmark.metrics
-        if isinstance(each, str) or each.extract in (None, extract)
+def metrics_of(benchmark: Benchmark, extract: str | None = None) -> list[str]:
+    """Return the references of the metrics, the headline first."""
+    uses: list[Any] = [] if benchmark.headline is None else [benchmark.headline]
+    uses += benchmark.metrics
+    names = [
+        use if isinstance(use, str) else _metric(use, benchmark)
+        for use in uses
+        if getattr(use, "extract", None) in (None, extract) or use is uses[0]
     ]
-    return main, tuple(name for name in dict.fromkeys(others) if name != main)
+    return list(dict.fromkeys(names))
 
 
-def _metric(use: MetricUse) -> str:
-    options = dict(use.options)
-    if use.judge is not None:
-        options["of"] = use.judge
-    return reference(use.metric, options)
-
-
-def _headline(headline: Headline, benchmark: Benchmark) -> str:
-    name = reference(headline.metric, headline.options)
-    rescale = headline.normalise
+def _metric(use: MetricUse | Headline, benchmark: Benchmark) -> str:
+    if isinstance(use, MetricUse):
+        of = {} if use.judge is None else {"of": use.judge}
+        return reference(use.metric, {**use.options, **of})
+    name, rescale = reference(use.metric, use.options), use.normalise
     if rescale is None:
         return name
     chance: Any = rescale.low
     if chance == "chance":
         task = benchmark.task
-        is_choice = isinstance(task, Task) and task.answer == "choice"
-        chance = "choices" if is_choice or task == "multiple-choice" else "labels"
-    options: dict[str, Any] = {"metric": name, "chance": chance}
-    if rescale.high is not None:
-        options["best"] = rescale.high
-    if not rescale.floor:
-        options["floor"] = False
-    return reference("above-chance", options)
+        answer = task.answer if isinstance(task, Task) else task
+        chance = "choices" if answer in ("choice", "multiple-choice") else "labels"
+    options = {"metric": name, "chance": chance, "best": rescale.high}
+    if rescale.high is None:
+        del options["best"]
+    return reference(
+        "above-chance", options | ({} if rescale.floor else {"floor": False})
+    )
 
 
 def reference(name: str, options: Mapping[str, Any]) -> str:

@@ -299,6 +299,12 @@ class Benchmark(Declared):
 
     @model_validator(mode="after")
     def _check_names(self) -> Self:
+        facets = [*self.variants, *self.data.tags]
+        if self.aggregate and self.aggregate.removeprefix("macro:") not in facets:
+            raise ValueError(
+                f"aggregate: no axis or facet of this name, got {self.aggregate!r}. "
+                f"Names: {', '.join(facets) or 'none'}"
+            )
         names = list(self.extract) if isinstance(self.extract, Mapping) else []
         uses: dict[str, Any] = {
             f"metrics.{n}": use for n, use in enumerate(self.metrics)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
-from evalkit.catalog import local_path, run_file
-from evalkit.errors import DataError, PluginLoadError
+from evalkit.catalog import local_path, located, object_in_file
+from evalkit.errors import DataError
 from evalkit.examples.datasets import DATA_FOLDER_VARIABLE
 from evalkit.places import is_remote, names_below
 from evalkit.plugins.sources import sha256_of
+from evalkit.reading.formats import Format
 from evalkit_adapters_rows import file_rows
 from evalkit_benchmarks_declared.schema import Data, Generator
 
@@ -23,7 +24,14 @@ TEST = "test"
 _CONVERTED = "refs/convert/parquet"
 """Branch of the hub with every dataset as Parquet files."""
 
-_SUFFIXES = ("parquet", "jsonl", "json", "csv", "tsv", "arrow")
+_FORMATS = {
+    "parquet": Format.PARQUET,
+    "jsonl": Format.JSON_LINES,
+    "json": Format.JSON_ARRAY,
+    "csv": Format.CSV,
+    "tsv": Format.TSV,
+    "arrow": Format.ARROW,
+}
 
 
 class StoredRow(NamedTuple):
@@ -36,12 +44,13 @@ class StoredRow(NamedTuple):
 def splits_of(data: Data) -> dict[str, list[str]]:
     """Return the stored splits of each split."""
     if data.splits is not None:
-        return {
-            name: [stored] if isinstance(stored, str) else list(stored)
-            for name, stored in data.splits.items()
-        }
+        return {name: _listed(stored) for name, stored in data.splits.items()}
     names = list(data.path) if isinstance(data.path, Mapping) else [TEST]
     return {name: [name] for name in names}
+
+
+def _listed(texts: str | list[str]) -> list[str]:
+    return [texts] if isinstance(texts, str) else texts
 
 
 def default_split(data: Data) -> str:
@@ -83,13 +92,10 @@ def stored_rows(
         if rows is not None:
             yield from _numbered(f"split {stored!r}", rows(stored))
         elif data.generator is not None:
-            function = _function(data.generator, folder)
-            arguments = data.generator.arguments
-            made = function(stored, **arguments)
-            yield from _numbered(data.generator.function, made)
+            yield from _numbered(*_generated(data.generator, folder, stored))
         else:
             for path in _files(data, folder, stored):
-                yield from _rows_of_file(path)
+                yield from _rows_of_file(path, data.format)
 
 
 def _numbered(place: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[StoredRow]:
@@ -97,64 +103,44 @@ def _numbered(place: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[StoredR
         yield StoredRow(f"{place}: row {number}", row)
 
 
-def _rows_of_file(path: Path) -> Iterator[StoredRow]:
-    for row in file_rows(path):
+def _rows_of_file(path: Path, written: str | None) -> Iterator[StoredRow]:
+    kind = None if written is None else _FORMATS[written]
+    for row in file_rows(path, kind):
         if row.values is None or row.problem is not None:
             rule = row.problem.rule if row.problem else "cannot be read"
             raise DataError(f"{path}:{row.line}: {rule}")
         yield StoredRow(f"{path}:{row.line}", row.values)
 
 
-def _function(generator: Generator, folder: Path) -> Callable[..., Any]:
-    module, _, name = generator.function.rpartition(":")
+def _generated(generator: Generator, folder: Path, split: str) -> tuple[str, Any]:
+    name = generator.function
     try:
-        if module.endswith(".py"):
-            owner: Any = run_file(folder / module)
-        else:
-            owner = importlib.import_module(module)
-        function = getattr(owner, name)
-    except (ImportError, AttributeError) as error:
-        raise PluginLoadError(f"data.generator.function: {error}") from error
-    if not callable(function):
-        raise PluginLoadError(f"data.generator.function: {name} is not callable")
-    return function  # type: ignore[no-any-return]
-
-
-def _paths(data: Data, split: str) -> list[str]:
-    if isinstance(data.path, Mapping):
-        if split not in data.path:
-            known = ", ".join(data.path)
-            raise DataError(
-                f"data.path: no file of the split {split!r}. Splits: {known}"
-            )
-        paths = data.path[split]
-        found = [paths] if isinstance(paths, str) else list(paths)
-    else:
-        found = [data.path or ""]
-    return [path.replace("{split}", split) for path in found]
+        is_file = name.partition(":")[0].endswith(".py")
+        find: Any = object_in_file if is_file else resolve_name
+        function = find(f"{folder}/{name}" if is_file else name)
+        return name, function(split, **generator.arguments)
+    except Exception as error:  # whatever the function raises
+        raise DataError(f"data.generator: {name}: {located(error)}") from error
 
 
 def _files(data: Data, folder: Path, split: str) -> Iterator[Path]:
     if data.hub is not None:
         yield from hub_files(data.hub, split, data.config, data.revision)
         return
-    for name in _paths(data, split):
+    paths = data.path if isinstance(data.path, Mapping) else {split: data.path or ""}
+    if split not in paths:
+        raise DataError(f"data.path: no split {split!r}. Splits: {', '.join(paths)}")
+    for name in _listed(paths[split]):
+        name = name.replace("{split}", split)
         path = local_path(name) if is_remote(name) else folder / name
         if not path.is_file():
             raise DataError(f"data.path: {path}: file not found")
-        _check_sha256(data, name, path)
+        hashes = data.sha256
+        expected = hashes.get(name) if isinstance(hashes, Mapping) else hashes
+        sha256 = sha256_of(path) if expected else None
+        if sha256 != expected:
+            raise DataError(f"data.sha256: {path}: must be {expected}, got {sha256}")
         yield path
-
-
-def _check_sha256(data: Data, name: str, path: Path) -> None:
-    expected = data.sha256 if isinstance(data.sha256, str) else None
-    if isinstance(data.sha256, Mapping):
-        expected = data.sha256.get(name)
-    if expected is None:
-        return
-    found = sha256_of(path)
-    if found != expected.lower():
-        raise DataError(f"data.sha256: {path}: SHA-256 must be {expected}, got {found}")
 
 
 def hub_files(
@@ -166,26 +152,15 @@ def hub_files(
     is taken first. Without a revision, the files are those of the hub's own conversion
     to Parquet; with one, the dataset's files whose name has the split.
 
-    Args:
-        hub: `OWNER/NAME`.
-        split: The stored split.
-        config: The configuration.
-        revision: Commit or tag.
-
-    Returns:
-        Paths of local copies.
-
     Raises:
         DataError: There are no such files.
         StorageError: The hub cannot be read.
     """
-    root = os.environ.get(DATA_FOLDER_VARIABLE)
-    if root:
-        own = Path(root) / "hub" / hub / (config or "")
-        copies = [own / f"{split}.{suffix}" for suffix in _SUFFIXES]
-        found = [path for path in copies if path.is_file()]
-        if found:
-            return found[:1]
+    own = Path(os.environ.get(DATA_FOLDER_VARIABLE, "."), "hub", hub, config or "")
+    copies = [own / f"{split}.{suffix}" for suffix in _FORMATS]
+    for path in copies if DATA_FOLDER_VARIABLE in os.environ else ():
+        if path.is_file():
+            return [path]
     uri = f"hf://datasets/{hub}@{revision or _CONVERTED}"
     names = [name for name in names_below(uri) if _is_of(name, split, config, revision)]
     if not names:
@@ -195,13 +170,11 @@ def hub_files(
 
 
 def _is_of(name: str, split: str, config: str | None, revision: str | None) -> bool:
+    """Tell whether a file of a hub's dataset is of a split."""
     *folders, file = name.split("/")
-    if file.rpartition(".")[2] not in _SUFFIXES:
+    if file.rpartition(".")[2] not in _FORMATS:
         return False
     if revision is None:
         return folders[:2] == [config or "default", split]
-    words = re.split(r"[^A-Za-z0-9]+", name)
-    has_split = split in folders or split in re.split(r"[-.]", file) or split in words
-    return has_split and (
-        config is None or config in folders or file.startswith(config)
-    )
+    words = [*folders, *re.split(r"[-.]", file), *re.split(r"[^A-Za-z0-9]+", name)]
+    return split in words and (config is None or config in words)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
-from itertools import product
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, create_model
@@ -56,7 +55,9 @@ def variant_of(benchmark: Benchmark, chosen: Mapping[str, str]) -> dict[str, Any
         of its own.
     """
     values = benchmark.model_dump(exclude_unset=True)
-    values.pop("variants", None)
+    axes = [f"macro:{axis}" for axis in values.pop("variants", {})]
+    if values.get("aggregate") in axes:  # a mean over variants
+        del values["aggregate"]
     for axis, value in chosen.items():
         if axis == LANGUAGE:
             values["languages"] = [value]
@@ -89,10 +90,3 @@ def override_at(values: dict[str, Any], keys: list[str], override: Any) -> None:
             override_at(values[first], [key], each)
     else:
         values[first] = copy.deepcopy(override)
-
-
-def combinations(benchmark: Benchmark) -> Iterator[dict[str, str]]:
-    """Yield the values of the axes of each variant, without the extractors."""
-    axes = {axis: tuple(values) for axis, values in benchmark.variants.items()}
-    for values in product(*axes.values()):
-        yield dict(zip(axes, values, strict=True))

@@ -73,10 +73,7 @@ def refuse_what_is_not_asked(
     options: Mapping[str, Any],
     asking: dict[str, Any],
 ) -> None:
-    """Refuse what would have a model asked otherwise than it is scored.
-
-    With `--perturbed` a prompt's own trials and replications do not count.
-    """
+    """Refuse what would have a model asked otherwise than it is scored."""
     if options["perturbed"] and len(models) > 1:
         raise click.UsageError("--perturbed takes a single --model; ask one at a time.")
     if options["perturbed"] and len(datasets) > 1:
@@ -88,7 +85,7 @@ def refuse_what_is_not_asked(
             "--perturbed takes one answer to each example: leave out --trials and "
             "--replications."
         )
-    asking |= {"trials": 1, "replications": 1}
+    asking |= {"trials": 1, "replications": 1}  # not those of the prompt
 
 
 def jobs_of_models(

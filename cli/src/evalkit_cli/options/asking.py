@@ -26,8 +26,7 @@ def asking_options(function: Callable[..., Any]) -> Callable[..., Any]:
             metavar="NAME|FILE",
             envvar="EVALKIT_PROMPT",
             help="How a model is asked: a prompt of the data set or task, or a file of "
-            "JSON or YAML; by default the one for the kind of the model, else the first "
-            "one that is declared.",
+            "JSON or YAML. Default: that for the kind of the model, else the first.",
         ),
         click.option(
             "--model-kind",

@@ -39,19 +39,10 @@ def load_answered(
     rows: DataSource | None = None,
     registry: Registry | None = None,
 ) -> list[Answered]:
-    """Load examples with their answers.
+    """Load examples with their answers, in the data's order.
 
-    Args:
-        dataset: As for `load_inputs`.
-        data: As for `load_inputs`.
-        task: As for `load_inputs`.
-        split: Split of the data set; its default split by default.
-        file: A file in the form of the data set's rows, which is read in place of them.
-        rows: As for `load_inputs`; also of a file.
-        registry: Where plugins are found.
-
-    Returns:
-        The examples, in the data's order.
+    The arguments are those of `load_inputs`, and `file`: a file in the form of the data
+    set's rows, which is read in place of them.
 
     Raises:
         DataError: The data cannot be read, or lack answers.

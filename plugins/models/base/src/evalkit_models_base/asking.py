@@ -129,7 +129,6 @@ class Asker:
         return (f"{what} failed as a whole, and was asked one by one",)
 
     def _end(self, error: BaseException) -> None:
-        """Ask nothing more."""
         if self._ended_by is None:
             self._ended_by = error
             self._ended.set()
@@ -231,7 +230,6 @@ class Asker:
     async def _ask(
         self, questions: Sequence[Question], keys: Sequence[str] | None
     ) -> list[Reply]:
-        """Ask what nobody asked before."""
         if not questions:
             return []
         batch = Batch([each.request for each in questions], keys)

@@ -32,14 +32,7 @@ class BoundModel(Bound, ModelAttributes):
     def predict(
         self, inputs: Sequence[Mapping[str, Any]], seconds: float = 600.0
     ) -> list[Any]:
-        """Return what it answers to inputs, unchecked.
-
-        Args:
-            inputs: At most `batch_requests` of them.
-            seconds: How long is waited.
-
-        Returns:
-            An entry for each.
+        """Return an entry for each of at most `batch_requests` inputs, unchecked.
 
         Raises:
             TryAgain, TimeoutError, ConnectionError, NotAnswered: Whatever of these it
@@ -53,18 +46,9 @@ class BoundModel(Bound, ModelAttributes):
         return self._list_of("predict", entries, len(inputs))
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
-        """Return its replies to requests.
+        """Return a reply to each of at most `batch_requests` requests.
 
-        Args:
-            requests: At most `batch_requests` of them.
-
-        Returns:
-            A reply to each.
-
-        Raises:
-            TryAgain, TimeoutError, ConnectionError, NotAnswered: Whatever of these it
-                raised, for all of them.
-            PluginError: It failed, or returned something else than a reply to each.
+        It raises what `predict` raises.
         """
         with self.guard_of_asking("generate"):
             returned = self.row_function("generate")(requests=requests)
@@ -75,22 +59,11 @@ class BoundModel(Bound, ModelAttributes):
         ]
 
     def ask(self, request: Request) -> Any:
-        """Return its reply to a request, or an awaitable of it, unchecked.
-
-        Args:
-            request: What is asked.
-
-        Raises:
-            BaseException: Whatever it raised.
-        """
+        """Return its reply to a request, or an awaitable of it, unchecked."""
         return self.row_function("ask")(request=request)
 
     def checked(self, reply: Any, request: Request) -> Reply:
         """Return a reply that answers what was asked.
-
-        Args:
-            reply: What the model returned.
-            request: What it was asked.
 
         Raises:
             PluginError: It is no reply, or not to this.
@@ -156,9 +129,6 @@ class BoundModel(Bound, ModelAttributes):
         """Return a context that names the model in what it raises.
 
         What says that there is no reply passes as it is.
-
-        Args:
-            way: The hook.
         """
         from asyncio import CancelledError  # of who does not wait any longer
 

@@ -62,7 +62,6 @@ class Keys:
 
 
 def _file_hashes(row: Mapping[str, Any]) -> list[str]:
-    """Hash the files whose paths are values of a row."""
     return [
         sha256_of(Path(text))
         for value in row.values()
@@ -72,11 +71,7 @@ def _file_hashes(row: Mapping[str, Any]) -> list[str]:
 
 
 class ReplyCache:
-    """The replies of this machine, which several processes may share.
-
-    Attributes:
-        path: The file.
-    """
+    """The replies of this machine, which several processes may share."""
 
     def __init__(self, folder: Path | None = None) -> None:
         folder = cache_folder() if folder is None else folder

@@ -104,7 +104,6 @@ class Caller:
 
 
 def _copied(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of an input, which a model may change."""
     return {
         name: deepcopy(value) if isinstance(value, list | dict) else value
         for name, value in row.items()

@@ -33,12 +33,12 @@ def renderer(
         _check_fields(prompt, inputs)
         _check_parts(prompt, inputs, form)
         _check_cue(prompt, form)
-        _check_extractor(prompt, inputs, registry)
         refuse_fields_of_nobody(prompt.fields(), inputs.rows, mapped)
     except DataError as error:
         raise DataError(f"{name}: {error}") from error
     made = Renderer(prompt, name, form, inputs)
     check_rows(made)
+    _check_extractor(made, registry)
     return made
 
 
@@ -88,7 +88,6 @@ def _refuse_unknown(
 
 
 def _check_parts(prompt: Prompt, inputs: ModelInputs, form: Form) -> None:
-    """Refuse a prompt that says what the data, the form or the method lack."""
     named = prompt.named()
     if "labels" in named and inputs.labels is None:
         raise DataError(
@@ -166,7 +165,6 @@ def _check_options(prompt: Prompt, inputs: ModelInputs) -> None:
 
 
 def _check_cue(prompt: Prompt, form: Form) -> None:
-    """Refuse a text of which nobody could tell where an answer begins."""
     if prompt.cue or form == "chat" or prompt.uses_continuations:
         return
     if prompt.method == "joint" or prompt.shots.wanted:
@@ -177,31 +175,28 @@ def _check_cue(prompt: Prompt, form: Form) -> None:
         )
 
 
-def _check_extractor(
-    prompt: Prompt, inputs: ModelInputs, registry: Registry | None
-) -> None:
+def _check_extractor(made: Renderer, registry: Registry | None) -> None:
     """Refuse an extractor that the task does not fit, or whose cue nobody says."""
+    prompt, inputs = made.prompt, made.inputs
     if prompt.extract in (None, NO_EXTRACTOR):
         return
     if prompt.uses_continuations:
         raise DataError(
-            f"extract takes an answer out of a text, and the method {prompt.method} "
-            "has no text to read; leave it out"
+            f"{made.name}: extract takes an answer out of a text, and the method "
+            f"{prompt.method} has no text to read; leave it out"
         )
     from evalkit_adapters_rows import extraction
 
+    has_own, has_labels = inputs.choices_field is not None, inputs.labels is not None
     try:
         found = extraction(prompt.extract, registry)
-        found.refuse_unfit(
-            inputs.task,
-            choices=inputs.choices_field is not None,
-            labels=inputs.labels is not None,
-        )
+        found.refuse_unfit(inputs.task, choices=has_own, labels=has_labels)
     except DataError as error:
-        raise DataError(f"extract: {error}") from error
-    said = [prompt.instructions, prompt.system or "", prompt.query, prompt.cue]
-    said += [prompt.prefix, prompt.suffix]
-    said += [turn.content for turn in prompt.turns]
+        raise DataError(f"{made.name}: extract: {error}") from error
+    said = [
+        prompt.cue,
+        *(part for row in inputs.rows[:1] for part in made.render(row).parts),
+    ]
     plain = " ".join(" ".join(said).split()).casefold()
     for stage in found.specification:
         cue = (stage.get("configuration") or {}).get("cue")
@@ -209,8 +204,9 @@ def _check_extractor(
             continue
         if " ".join(cue.split()).casefold() not in plain:
             raise DataError(
-                f"extract looks for {cue!r}, and the prompt never asks for it; write "
-                f"{cue!r} into the instructions, or take the stage out of extract"
+                f"{made.name}: extract looks for {cue!r}, and the prompt never asks "
+                f"for it; write {cue!r} into the instructions, or take the stage out "
+                "of extract"
             )
 
 
@@ -232,7 +228,6 @@ def check_rows(made: Renderer) -> None:
 
 
 def _check_choice(prompt: Prompt, shown: Shown) -> None:
-    """Refuse options of which a letter would not tell which one is meant."""
     if len(shown.options) < 2:
         raise DataError("it has one option, and a choice needs two")
     if not prompt.generate.logprobs:

@@ -19,12 +19,7 @@ _MARK = r"[*_`]*[).:\]](?![0-9])"
 
 @dataclass(frozen=True)
 class Shown:
-    """Options as they are shown.
-
-    Attributes:
-        options: Their texts, in this order.
-        letters: What stands for each.
-    """
+    """Options as they are shown, and what stands for each."""
 
     options: tuple[str, ...]
     letters: tuple[str, ...]

@@ -22,8 +22,6 @@ class AnswerTooLarge(httpx2.RequestError):
 
 
 class _Content:
-    """What has come of an answer."""
-
     def __init__(self, most_bytes: int, seconds: float | None) -> None:
         self._parts: list[bytes] = []
         self._size, self._most = 0, most_bytes
@@ -53,13 +51,7 @@ class _Content:
 
 
 class Client(httpx2.Client):
-    """A client whose answers have a size and a time.
-
-    Args:
-        most_bytes: Maximum size of an answer, unpacked.
-        seconds: Maximum time from the first byte of an answer to its last.
-        **options: As for `httpx2.Client`.
-    """
+    """A client whose answers have a maximum size, unpacked, and a maximum time."""
 
     def __init__(
         self,

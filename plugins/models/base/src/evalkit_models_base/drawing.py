@@ -49,34 +49,28 @@ def draw_trial(
 def draw_each(
     makes: Renderer,
     pools: Mapping[str, Sequence[Shot]],
-    keys: Mapping[str, str],
+    keys: Mapping[str, str] | None,
     trial: int,
-    is_shown: Callable[[Mapping[str, Any], Shot], bool],
-    is_spare: bool,
+    is_itself: Callable[[Mapping[str, Any], Shot], bool],
 ) -> dict[str, Chosen]:
     """Draw shots for each example anew, as lm-evaluation-harness does.
 
     One generator goes over all examples in their order. Where the pool may hold the
     example itself, one shot more is drawn, and the example is taken out; if too few are
-    left, they are drawn again from a pool without it.
-
-    Args:
-        makes: The prompt.
-        pools: Examples that may be shown, by the key of the example.
-        keys: The key of each example, by its id.
-        trial: Number of the trial, from 0.
-        is_shown: Tells whether a shot would show the example itself.
-        is_spare: Whether one more is drawn.
+    left, they are drawn again from a pool without it. Pools are by the key of the
+    example, and keys by its id.
     """
     shots, count = makes.prompt.shots, makes.prompt.shots.wanted
+    is_asked = shots.source == makes.inputs.split
+    most = count + (is_asked if shots.spare is None else shots.spare)
     rng, found = random.Random(shots.drawn_with + trial), {}
     for row in makes.inputs.rows:
         uid = str(row["uid"])
-        pool = pools[keys[uid]]
-        drawn = rng.sample(pool, min(count + is_spare, len(pool)))
-        kept = [shot for shot in drawn if not is_shown(row, shot)]
+        pool = pools["" if keys is None else keys[uid]]
+        drawn = rng.sample(pool, min(most, len(pool)))
+        kept = [shot for shot in drawn if not is_itself(row, shot)]
         if len(kept) < count:
-            others = [shot for shot in pool if not is_shown(row, shot)]
+            others = [shot for shot in pool if not is_itself(row, shot)]
             if len(others) < count:
                 raise too_few(makes, f" to {uid!r}", len(others))
             kept = rng.sample(others, count)

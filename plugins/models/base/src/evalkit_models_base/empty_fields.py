@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evalkit.errors import DataError
+from evalkit_models_base.templates import value_at
 
 _MOST = 0.5
 """Share of the examples without a value from which on a user is told."""
@@ -48,9 +49,7 @@ def _lacking(name: str, rows: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _is_empty(name: str, row: Mapping[str, Any]) -> bool:
-    found: Any = row
-    for part in name.split("."):
-        found = found.get(part) if isinstance(found, Mapping) else None
+    found = value_at(name, row)
     if isinstance(found, str):
         return not found.strip()
     return found is None or found == [] or found == {}

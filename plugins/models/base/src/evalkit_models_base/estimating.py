@@ -45,20 +45,7 @@ def plan_requests(
 ) -> dict[str, Any]:
     """Say what would be asked, and ask nothing.
 
-    Args:
-        dataset: As for `predict`, like all arguments.
-        model: The model.
-        prompt: The prompt.
-        generate: How the model generates.
-        shots: How many examples are shown.
-        trials: How often, with other shots.
-        replications: How often the same is asked anew.
-        model_kind: What the model was made for.
-        count_tokens: Says how many tokens a text has.
-        copies_of: What the examples are copies of.
-        price: What tokens cost.
-        registry: Where plugins are found.
-        **chosen: Which examples.
+    All arguments are those of `predict`, and `price` is that of `Asked`.
 
     Returns:
         `first`, the first requests; `requests`, how many there would be;

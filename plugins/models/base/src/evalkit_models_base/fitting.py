@@ -36,14 +36,10 @@ class Fitter:
         count: CountTokens | None = None,
     ) -> None:
         self._makes, self._length = makes, context_length
-        self._count = count or estimated_tokens
+        self.count = count or estimated_tokens
         self._is_estimated = count is None
         self._made = self._with_fewer = self._cut = 0
         self._fewest: int | None = None
-
-    def count(self, text: str) -> int:
-        """Count the tokens of a text."""
-        return self._count(text)
 
     def room(self, reply: int) -> int | None:
         """Return how many tokens a prompt may have; None for no limit."""
@@ -84,7 +80,6 @@ class Fitter:
                 raise self._too_long(row, room)
 
     def _longest(self, row: Mapping[str, Any]) -> str | None:
-        """Return the name of the longest text of an input; None where it has none."""
         names = self._makes.prompt.fields()
         texts = [name for name in names if isinstance(row.get(name), str)]
         return max(texts, key=lambda name: len(row[name]), default=None)
@@ -94,13 +89,12 @@ class Fitter:
         self._fewest = kept if self._fewest is None else min(kept, self._fewest)
 
     def _size(self, rendered: Rendered) -> int:
-        tokens = sum(map(self._count, rendered.parts))
+        tokens = sum(map(self.count, rendered.parts))
         return tokens + _TOKENS_OF_MESSAGE * len(rendered.messages)
 
     def _shortened(
         self, row: Mapping[str, Any], room: int, choice: str | None
     ) -> Rendered:
-        """Cut the end off the longest text of the input."""
         longest = self._longest(row)
         if longest is None:
             raise self._too_long(row, room)

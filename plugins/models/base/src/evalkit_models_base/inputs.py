@@ -69,11 +69,9 @@ class ModelInputs:
     asker: str = ""
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
-        """Return an iterator over the rows."""
         return iter(self.rows)
 
     def __len__(self) -> int:
-        """Return how many rows there are."""
         return len(self.rows)
 
     def json_lines(self) -> Iterator[str]:
@@ -83,13 +81,8 @@ class ModelInputs:
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the rows to a file, which appears when it is whole.
 
-        Args:
-            path: The file: JSON lines (`.jsonl`, `.ndjson`), CSV, TSV, Parquet or
-                Arrow, by its suffix.
-            overwrite: Whether a file that is there may be replaced.
-
-        Returns:
-            The path.
+        Its suffix says the format: JSON lines (`.jsonl`, `.ndjson`), CSV, TSV, Parquet
+        or Arrow. A file that is there is replaced with `overwrite` only.
 
         Raises:
             SchemaError: A column has values of several types, which a table cannot
@@ -149,6 +142,7 @@ def load_inputs(
     sent = rows_of_columns(bound_task, frame, loaded.nested, keys)
     if selected is not None:
         sent = [row for row, is_in in zip(sent, selected, strict=True) if is_in]
+    asker: BoundDataset | BoundTask = bound if bound.prompts else bound_task
     return ModelInputs(
         bound.component.name,
         bound_task.component.name,
@@ -160,7 +154,8 @@ def load_inputs(
         _labels(bound, bound_task),
         bound_task.choices_field,
         predicted_field(bound, bound_task) or bound_task.answer_field,
-        *_prompts(bound, bound_task),
+        asker.prompts,
+        asker.component.id,
     )
 
 
@@ -168,13 +163,6 @@ def _labels(dataset: BoundDataset, task: BoundTask) -> tuple[str, ...] | None:
     given = dataset.labels or task.labels
     values = given.values() if isinstance(given, Mapping) else given
     return None if values is None else tuple(dict.fromkeys(values))
-
-
-def _prompts(
-    dataset: BoundDataset, task: BoundTask
-) -> tuple[Mapping[str, Mapping[str, Any]], str]:
-    asker: BoundDataset | BoundTask = dataset if dataset.prompts else task
-    return asker.prompts, asker.component.id
 
 
 def _sent_keys(

@@ -14,7 +14,6 @@ from evalkit_models_base.model import Model
 def _model_problems(
     attributes: Mapping[str, Any], implemented: Sequence[str]
 ) -> list[str]:
-    """Find attributes of a model that are out of their range, or say nothing."""
     numbers = ("concurrency", "batch_requests", "context_length")
     problems = [
         f"its {name} must be 1 or more, is {attributes[name]}"

@@ -29,9 +29,7 @@ def told_what_is_meant(given: Any, registry: Registry) -> Iterator[None]:
 def without_keys(text: str) -> str:
     """Return a text that names a model, without what may be a key in it.
 
-    Args:
-        text: Such as `openai:model=m,api_key_variable=…`, where a user may have given
-            the key itself.
+    In `openai:model=m,api_key_variable=…` a user may have given the key itself.
     """
     return re.sub(r"((?:key|_variable)=)[^,'\"\s]+", r"\1…", text)
 
@@ -55,7 +53,6 @@ def _meant(given: str, registry: Registry) -> str | None:
 
 
 def _first_parameter(component: Component) -> str | None:
-    """Return the first parameter that a model needs, or that it has."""
     try:
         plugin = import_component(component)
     except EvalkitError:

@@ -44,22 +44,16 @@ class Asked(NamedTuple):
 
 @dataclass
 class Methods:
-    """Asks in the way that a prompt says.
-
-    Attributes:
-        makes: What makes prompts.
-        fitter: What makes them fit.
-        answer_field: Name of the answer in a response; None where it has none.
-        counts: How often something happened that a user should know.
-    """
+    """Asks in the way that a prompt says."""
 
     makes: Renderer
     fitter: Fitter
     answer_field: str | None
+    """Name of the answer in a response; None where it has none."""
     counts: Counter[str] = field(default_factory=Counter)
+    """How often something happened that a user should know."""
 
     def __post_init__(self) -> None:
-        """Find what reads options."""
         prompt = self.makes.prompt
         if prompt.method != "language-modelling" and self.answer_field is None:
             raise DataError(
@@ -147,7 +141,6 @@ class Methods:
         return self.makes.prompt.generate.model_dump()
 
     def _generation(self, row: Mapping[str, Any], shots: Sequence[Shot]) -> Asked:
-        settings = self._settings()
         made = self.fitter.fitted(row, shots, self._reply(row))
 
         def read(replies: Sequence[Reply]) -> Row:
@@ -159,10 +152,9 @@ class Methods:
             alike = [{k: v for k, v in e.items() if k not in keys} for e in found]
             return {"responses": alike}
 
-        return Asked((made.request(**settings),), read)
+        return Asked((made.request(**self._settings()),), read)
 
     def _completed(self, completion: Completion) -> Row:
-        """Return a text that was generated, with what is known of it."""
         prompt, answer = self.makes.prompt, completion.text
         listed = json_list(answer) if prompt.answers == "json" else None
         found: Row = {str(self.answer_field): answer if listed is None else listed}
@@ -193,7 +185,6 @@ class Methods:
         return Asked((made.request(**settings),), read)
 
     def _named(self, completion: Completion, shown: Shown) -> Row:
-        """Return the option that a text names, where only the prompt says how."""
         found = self._completed(completion)
         if self._reader is not None:
             text = str(found[str(self.answer_field)])
@@ -202,8 +193,7 @@ class Methods:
 
     def _by_letters(self, completion: Completion, shown: Shown) -> Row | None:
         """Rank the options by how probable their letters were."""
-        wanted = self.makes.prompt.generate.logprobs or 0
-        tokens = tokens_of(completion)
+        wanted, tokens = self.makes.prompt.generate.logprobs or 0, tokens_of(completion)
         written = next((each for each in tokens if each.text.strip()), None)
         # one without a text ends the reply, in the place of a letter
         first = written or next((each for each in tokens if not each.text), None)
@@ -227,28 +217,18 @@ class Methods:
             made.append(self.makes.calibration())
 
         def read(replies: Sequence[Reply]) -> Row:
-            asked = replies[0].continuations
-            scores = [
-                self._normalised(each, option)
-                for each, option in zip(asked, shown.options, strict=True)
+            scores, *without = [
+                list(map(self._normalised, reply.continuations, shown.options))
+                for reply in replies
             ]
-            if len(replies) == 2:
-                without = [
-                    self._normalised(each, option)
-                    for each, option in zip(
-                        replies[1].continuations, shown.options, strict=True
-                    )
-                ]
-                scores = [a - b for a, b in zip(scores, without, strict=True)]
-            known = [
-                (o, each.logprob) for o, each in zip(shown.options, asked, strict=True)
-            ]
-            return self._ranked(known, scores)
+            for less in without:
+                scores = [a - b for a, b in zip(scores, less, strict=True)]
+            logprobs = [each.logprob for each in replies[0].continuations]
+            return self._ranked([*zip(shown.options, logprobs, strict=True)], scores)
 
         return Asked(tuple(each.request(continuations=texts) for each in made), read)
 
     def _normalised(self, found: Continuation, option: str) -> float:
-        """Divide a log-probability as the prompt says."""
         by = {
             "sum": 1,
             "tokens": found.tokens,
@@ -347,7 +327,6 @@ class Methods:
             place = end
 
     def _pieces(self, word: str, room: int | None) -> list[str]:
-        """Take a word apart that is longer than half of what fits."""
         if room is None or len(word) < 2 or self.fitter.count(word) <= room // 2:
             return [word]
         middle = len(word) // 2

@@ -99,12 +99,7 @@ def _is_function(given: Any) -> bool:
 
 
 def identity_of(model: BoundModel, given: Any) -> dict[str, Any]:
-    """Return what tells a model from others in records.
-
-    Args:
-        model: The model.
-        given: What it was named by.
-    """
+    """Return what tells a model, given by a name, from others in records."""
     found: dict[str, Any] = {
         "id": model.component.id,
         "distribution": model.component.distribution,
@@ -141,10 +136,6 @@ def run_name(model: BoundModel, identity: Mapping[str, Any]) -> str:
 
 def name_in_runs(given: Any, registry: Registry | None = None) -> str:
     """Return what a model would be called in runs, without asking it anything.
-
-    Args:
-        given: What it is named by, as for `bind_model`.
-        registry: Where plugins are found.
 
     Raises:
         PluginError: It is unknown, broken, or cannot say what it is.

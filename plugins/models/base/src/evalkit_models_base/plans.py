@@ -19,12 +19,10 @@ from evalkit_models_base.probabilities import NoAnswer
 from evalkit_models_base.reading import stages_of
 from evalkit_models_base.rendering import Renderer
 from evalkit_models_base.requests import Reply, Request
-from evalkit_models_base.shots import Drawn, Origin, draw_shots, drawn_for_copies
+from evalkit_models_base.shots import Drawn, Origin, drawn_for_copies
 
 
 class _Open(NamedTuple):
-    """A response that waits for its replies."""
-
     uid: str
     replication: str | None
     requests: int
@@ -171,6 +169,3 @@ def _read(first: _Open, replies: list[Reply]) -> Mapping[str, Any]:
         return first.read(replies)
     except NoAnswer as error:
         return {"error": str(error)}
-
-
-__all__ = ["Drawn", "Origin", "Plan", "draw_shots"]

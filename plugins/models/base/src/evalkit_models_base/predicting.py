@@ -31,7 +31,6 @@ from evalkit_models_base.preparing import Wording, prepare
 from evalkit_models_base.prices import Price, price_of, refuse_unknown_cost
 from evalkit_models_base.progress import Progress, Told
 from evalkit_models_base.prompts import Prompt
-from evalkit_models_base.requests import Reply
 from evalkit_models_base.responses import Responses
 from evalkit_models_base.saving import save
 from evalkit_models_base.settings import Asked
@@ -79,13 +78,6 @@ class Predicted:
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the predictions as JSON lines, and beside them what made them.
-
-        Args:
-            path: The file.
-            overwrite: Whether it may be replaced.
-
-        Returns:
-            The path.
 
         Raises:
             StorageError: It is there already, or cannot be written.
@@ -196,8 +188,6 @@ def _refuse_what_needs_tokens(model: BoundModel, asked: Asked) -> None:
 
 
 class _Model(NamedTuple):
-    """The model that is asked, and what is known of it."""
-
     bound: BoundModel
     identity: dict[str, Any]
     price: Price | None
@@ -272,6 +262,3 @@ def _of_limits(asks: _Model, asked: Asked, usage: Usage) -> Iterator[str]:
             f"{asks.bound.component.id} takes {most} at once, and no more "
             f"(concurrency {asked.concurrency})"
         )
-
-
-__all__ = ["Predicted", "Reply", "predict"]

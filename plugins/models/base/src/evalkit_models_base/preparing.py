@@ -21,17 +21,7 @@ from evalkit_models_base.shots import Origin, draw_shots
 
 @dataclass(frozen=True)
 class Wording:
-    """What a user says of how a model is asked.
-
-    Attributes:
-        prompt: Name of a prompt, a file, or what it says.
-        generate: How the model generates, in place of what the prompt says.
-        shots: How many examples are shown, in place of what the prompt says.
-        trials: How often all are asked, each time with other shots; by default what
-            the prompt says.
-        replications: How often the same is asked anew in each trial; likewise.
-        count_tokens: Says how many tokens a text has; by default they are estimated.
-    """
+    """What a user says of how a model is asked, as for `predict`."""
 
     prompt: str | Path | Mapping[str, Any] | Prompt | None = None
     generate: Mapping[str, Any] | None = None
@@ -41,7 +31,6 @@ class Wording:
     count_tokens: CountTokens | None = None
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
         for name, least in (("shots", 0), ("trials", 1), ("replications", 1)):
             value = getattr(self, name)
             if value is not None and value < least:

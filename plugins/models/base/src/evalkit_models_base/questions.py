@@ -32,11 +32,7 @@ class Answer(NamedTuple):
 
 
 class Batch:
-    """What is asked in one call, and what came of it so far.
-
-    Attributes:
-        replies: What came, by the place of what was asked.
-    """
+    """What is asked in one call, and what came of it so far, by its place."""
 
     def __init__(
         self,

@@ -59,7 +59,6 @@ class OptionReader:
     def _chosen(
         self, text: str, shown: Shown, options: Sequence[str | None], first: int
     ) -> str:
-        """Return the option that the extractor `choice` finds in a text."""
         import polars as pl
 
         chosen = self._choice.extract(

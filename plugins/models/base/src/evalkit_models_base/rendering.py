@@ -37,14 +37,7 @@ class Rendered:
 
 @dataclass(frozen=True)
 class Renderer:
-    """A prompt with all that it needs to know of a data set.
-
-    Attributes:
-        prompt: The prompt.
-        name: What it is called.
-        form: What the model is sent.
-        inputs: The inputs.
-    """
+    """A prompt with all that it needs to know of a data set."""
 
     prompt: Prompt
     name: str
@@ -183,7 +176,6 @@ class Renderer:
         return instructions + self.prompt.separators.instructions + text
 
     def _common(self) -> dict[str, Any]:
-        """Return the fields that are the same for all examples."""
         found = {"cue": self.prompt.cue}
         if self.inputs.labels is not None:
             found["labels"] = self.prompt.separators.labels.join(self.inputs.labels)

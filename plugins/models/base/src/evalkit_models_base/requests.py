@@ -191,25 +191,15 @@ class Reply(_Frozen):
 
 
 def text_reply(text: str, **more: Any) -> Reply:
-    """Return the reply that is one text.
-
-    Args:
-        text: The text.
-        **more: Further fields of the reply.
-    """
+    """Return the reply that is one text, with further fields of a reply."""
     return Reply(completions=(Completion(text=text),), **more)
 
 
 class NotAnswered(Exception):
     """Says, from a model, that it has no answer to one request, and why.
 
-    The row has this as its `error`, and is invalid; it is never an empty answer.
-
-    Args:
-        reason: Why, in a few words that many rows may share, such as `refused`.
-
-    Attributes:
-        reason: The same.
+    The row has the reason as its `error`, and is invalid; it is never an empty answer.
+    It is a few words that many rows may share, such as `refused`.
     """
 
     def __init__(self, reason: str) -> None:

@@ -97,17 +97,17 @@ def answers_all(reply: Reply, asked: Request | Mapping[str, Any]) -> bool:
     if not isinstance(asked, Request):
         return isinstance(reply, InputReply)
     wanted = 0 if asked.continuations else asked.completions
-    counts = (len(reply.completions), len(reply.continuations))
-    return counts == (wanted, len(asked.continuations))
+    return _counts(reply) == (wanted, len(asked.continuations))
+
+
+def _counts(reply: Reply) -> tuple[int, int]:
+    return len(reply.completions), len(reply.continuations)
 
 
 def is_alike(kept: Reply, reply: Reply) -> bool:
     """Tell whether a reply that was kept may stand for one that came now."""
-    counts = [
-        (type(each), len(each.completions), len(each.continuations))
-        for each in (kept, reply)
-    ]
-    return kept.error is None and counts[0] == counts[1]
+    is_same = type(kept) is type(reply) and _counts(kept) == _counts(reply)
+    return kept.error is None and is_same
 
 
 def from_text(text: str) -> Reply | None:

@@ -26,11 +26,7 @@ def files_of(path: str | Path) -> tuple[Path, Path, Path]:
 
 
 def refuse_present(path: str | Path, *, overwrite: bool) -> None:
-    """Refuse to write over files, before anything is asked.
-
-    Args:
-        path: The file of predictions.
-        overwrite: Whether it may be replaced.
+    """Refuse to write over files of predictions, before anything is asked.
 
     Raises:
         StorageError: One is there already, or the folder is not.

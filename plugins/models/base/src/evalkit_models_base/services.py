@@ -16,19 +16,6 @@ from email.utils import mktime_tz, parsedate_tz
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
-__all__ = [
-    "LONGEST_SERVER_WAIT",
-    "Cleaner",
-    "Redacts",
-    "is_address",
-    "is_public",
-    "public_access",
-    "public_url",
-    "retry_after",
-    "secrets_of_headers",
-    "secrets_of_url",
-]
-
 LONGEST_SERVER_WAIT = 600.0
 """Seconds that a server may ask for; what it wants to be asked later has failed."""
 
@@ -67,11 +54,7 @@ class _Ordinary(str):
 
 
 def is_address(url: str) -> bool:
-    """Tell whether a text is an address of http or https that can be asked.
-
-    Args:
-        url: The text; it may hold a password, and is not to be quoted.
-    """
+    """Tell whether a text, which is not to be quoted, can be asked by http or https."""
     try:
         parts = urlsplit(url)
         is_whole = parts.port is None or parts.port > 0
@@ -82,32 +65,20 @@ def is_address(url: str) -> bool:
 
 
 def is_public(url: str) -> bool:
-    """Tell whether an address holds nothing that may be secret.
-
-    Args:
-        url: The address.
-    """
+    """Tell whether an address holds nothing that may be secret."""
     parts = urlsplit(url)
     return "@" not in parts.netloc and not parts.query and not parts.fragment
 
 
 def public_url(url: str) -> str:
-    """Return an address without what may be secret: user, password and query.
-
-    Args:
-        url: The address.
-    """
+    """Return an address without what may be secret: user, password and query."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
 
 
 def secrets_of_url(url: str) -> list[str]:
-    """Return what must not be seen of an address, in all forms in which it is sent.
-
-    Args:
-        url: The address.
-    """
+    """Return what must not be seen of an address, in all forms in which it is sent."""
     parts = urlsplit(url)
     user, password = parts.username or "", parts.password or ""
     # a user without a password is often a token
@@ -153,20 +124,15 @@ def public_access(url: str, headers: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _is_secret(name: str, value: str) -> bool:
-    """Tell whether a field of a query is more than a setting."""
     is_like = _SECRET_NAMES.search(name) or _RANDOM.search(value)
     return name not in _KNOWN and is_like is not None
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a server wants to be left alone.
+    """Return the seconds that a server wants to be left alone; None for unknown.
 
-    Args:
-        headers: Of its answer, by names in lower case: `retry-after` in seconds or as
-            a date, or `retry-after-ms`.
-
-    Returns:
-        The seconds; None where it does not say, or nothing that is understood.
+    Its headers, by names in lower case, say it: `retry-after` in seconds or as a date,
+    or `retry-after-ms`.
     """
     for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         try:
@@ -186,11 +152,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 class Cleaner:
     """Takes secrets out of texts, and shortens them.
 
-    A secret is found as it is, as JSON or an address writes it, and in base64.
-
-    Args:
-        secrets: What must not be seen; a part of one that a service quotes is taken out
-            with what follows.
+    A secret is found as it is, as JSON or an address writes it, and in base64; a part
+    of one that a service quotes is taken out with what follows.
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
@@ -215,11 +178,7 @@ class Cleaner:
         self._whole = re.compile("|".join(sought)) if sought else None
 
     def __call__(self, said: Any) -> str:
-        """Return a text of one line without secrets.
-
-        Args:
-            said: A text, or whatever a service sent in its place.
-        """
+        """Return what a service sent as a text of one line without secrets."""
         if isinstance(said, Mapping):
             said = said.get("message") or said.get("detail") or said
         text = " ".join(str(said).split())
@@ -240,10 +199,7 @@ class Cleaner:
 
         One of four to seven characters counts as a word of its own, and where it mixes
         letters with others; a field of an address's query where its name or its value
-        looks like that of a secret.
-
-        Args:
-            said: A text, or a value of JSON with texts in it.
+        looks like that of a secret. A value of JSON may be given for the texts in it.
         """
         if isinstance(said, str):
             found = self._whole
@@ -254,12 +210,7 @@ class Cleaner:
 
 
 class Redacts(logging.Filter):
-    """Takes secrets out of what a client writes into the log, until `end`.
-
-    Args:
-        clean: Takes them out of a text.
-        loggers: Names of the client's loggers.
-    """
+    """Takes secrets out of what the loggers of a client write, until `end`."""
 
     def __init__(self, clean: Cleaner, loggers: Sequence[str]) -> None:
         super().__init__()
@@ -287,7 +238,6 @@ def _telling(secret: str) -> str:
 
 
 def _in_base64(secret: str) -> set[str]:
-    """Return what base64 of any text with a secret in it contains."""
     forms = set()
     for before in range(3):
         content = bytes(before) + secret.encode("utf-8", "surrogatepass")
@@ -313,6 +263,5 @@ def _readings(said: str) -> Iterator[str]:
 
 
 def _is_mixed(word: str) -> bool:
-    """Tell whether a short secret is neither a word nor a number."""
     has_letters = any(map(str.isalpha, word))
     return len(word) >= _SHORTEST and has_letters and not word.isalpha()

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Self
 
 from evalkit import Registry
@@ -76,16 +75,9 @@ class Session:
         self._is_used = False
 
     def __enter__(self) -> Self:
-        """Begin; nothing is asked."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close it."""
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def ask(
@@ -95,16 +87,9 @@ class Session:
         replication: str = "",
         progress: Callable[[int], None] | None = None,
     ) -> Replies:
-        """Ask requests, and keep the replies.
+        """Ask requests, and keep the replies; another replication asks anew.
 
-        Args:
-            requests: What is asked.
-            replication: Name of the repetition; another name asks anew.
-            progress: Told how many are answered.
-
-        Returns:
-            The replies. Where asking ended early, what is not in the cache has that as
-            its error.
+        Where asking ended early, what is not in the cache has that as its error.
 
         Raises:
             PluginError: The model is broken.
@@ -164,23 +149,6 @@ def ask(
     progress: Callable[[int], None] | None = None,
     registry: Registry | None = None,
 ) -> Replies:
-    """Ask a model requests, within limits, and keep its replies.
-
-    Args:
-        model: As for `predict`; it must answer requests.
-        requests: What is asked.
-        replication: Name of the repetition; another name asks anew.
-        asked: Limits.
-        progress: Told how many are answered.
-        registry: Where plugins are found.
-
-    Returns:
-        The replies. Where asking ended early, what is not in the cache has that as its
-        error.
-
-    Raises:
-        PluginError: The model is unknown or broken, or answers no requests.
-        StorageError: The cache cannot be used.
-    """
+    """Ask a model requests, as `Session.ask` does, in a session of their own."""
     with Session(model, asked=asked, registry=registry) as session:
         return session.ask(requests, replication=replication, progress=progress)

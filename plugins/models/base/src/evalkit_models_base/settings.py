@@ -44,7 +44,6 @@ class Asked:
     """Whether replies are taken from the cache, and kept there."""
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
         least = {
             "concurrency": 1,
             "retries": 0,
@@ -61,11 +60,7 @@ class Asked:
                 raise EvalkitError(f"{name} must be {limit} or more, is {value}")
 
     def errors_allowed(self, requests: int) -> int:
-        """Return how many requests may fail.
-
-        Args:
-            requests: How many there are.
-        """
+        """Return how many of so many requests may fail."""
         if self.max_errors >= 1:
             return int(self.max_errors)
         least = max(self.least_errors, int(requests > 1 and self.max_errors > 0))

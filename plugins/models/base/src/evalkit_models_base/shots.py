@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from evalkit import Registry
@@ -103,32 +104,25 @@ def draw_shots(makes: Renderer, origin: Origin, trials: int = 1) -> Drawn:
         )
     pool, notices = _pool(makes, origin)
     pools, keys = _matched(makes, origin, pool)
+    is_itself = _compared(makes, pool)
     found: list[dict[str, Chosen]] = []
-    if shots.draw == "lm-eval":
-        uids = [str(row["uid"]) for row in makes.inputs.rows]
-        is_asked = shots.source == makes.inputs.split
-        is_spare = is_asked if shots.spare is None else shots.spare
-        itself = _Itself(makes, pool if is_asked else ())
-        groups = dict.fromkeys(uids, "") if keys is None else keys
-        keys = {uid: uid for uid in uids}
-        found += [
-            draw_each(makes, pools, groups, trial, itself, is_spare)
-            for trial in range(trials)
-        ]
-    else:
-        for trial in range(trials):
+    for trial in range(trials):
+        if shots.draw == "lm-eval":
+            drawn = draw_each(makes, pools, keys, trial, is_itself)
+        else:
             drawn = {
                 key: draw_trial(makes, each, trial, [before[key] for before in found])
                 for key, each in pools.items()
             }
-            found.append(drawn)
+        found.append(drawn)
+    if shots.draw == "lm-eval":
+        keys = {uid: uid for uid in found[0]}
     for shot in _distinct(found):
         makes.render(shot.row, (shot,))
     return Drawn(tuple(found), keys, notices)
 
 
 def _distinct(trials: Iterable[Mapping[str, Chosen]]) -> list[Shot]:
-    """Return the shots of all trials, each once."""
     shots = (shot for of in trials for each in of.values() for shot in each)
     return [*{id(shot): shot for shot in shots}.values()]
 
@@ -240,7 +234,6 @@ def _pool(makes: Renderer, origin: Origin) -> tuple[list[Shot], tuple[str, ...]]
 
 
 def _given(makes: Renderer) -> list[Shot]:
-    """Return the examples that the prompt holds."""
     return [
         Shot({"uid": f"shot {number}", **each}, each["answer"])
         for number, each in enumerate(makes.prompt.shots.examples or (), start=1)
@@ -271,7 +264,6 @@ def _loaded(makes: Renderer, origin: Origin) -> list[Shot]:
 
 
 def _training_split(makes: Renderer, origin: Origin) -> str | None:
-    """Return the split of the data set that is for training; None for none."""
     if origin.dataset is None or is_file_name(origin.dataset):
         return None
     resolver = Resolver(origin.registry or Registry())
@@ -286,9 +278,11 @@ class _Asked:
     def __init__(self, makes: Renderer) -> None:
         self._makes = makes
         self._fields = [field.partition(".")[0] for field in makes.prompt.fields()]
-        rows = makes.inputs.rows
-        self._ids = {str(row["uid"]).strip() for row in rows}
-        self._texts = {self.text(row) for row in rows}
+        self._ids = {str(row["uid"]).strip() for row in makes.inputs.rows}
+
+    @cached_property
+    def _texts(self) -> set[tuple[str, ...]]:
+        return {self.text(row) for row in self._makes.inputs.rows}
 
     def has(self, shot: Shot) -> bool:
         """Tell whether a shot is one of them, by its id or by what it says."""
@@ -309,7 +303,7 @@ class _Asked:
 
 
 def _listed(options: Any) -> Sequence[Any]:
-    """Return options; what is no list of them is refused where they are shown."""
+    # what is no list of them is refused where they are shown
     return options if isinstance(options, list | tuple) else ()
 
 
@@ -318,20 +312,24 @@ def _folded(value: Any) -> str:
     return " ".join(text.split())
 
 
-class _Itself:
-    """Tells whether a shot would show an example its own answer."""
+def _compared(
+    makes: Renderer, pool: Iterable[Shot]
+) -> Callable[[Mapping[str, Any], Shot], bool]:
+    """Return what tells whether a shot would show an example its own answer.
 
-    def __init__(self, makes: Renderer, own: Iterable[Shot]) -> None:
-        self._text = _Asked(makes).text
-        self._own = {str(shot.row["uid"]): shot for shot in own}
+    Whole examples are compared where they are known, else ids, and what they say.
+    """
+    text, own = _Asked(makes).text, dict[str, Shot]()
+    if makes.prompt.shots.source == makes.inputs.split:
+        own = {str(shot.row["uid"]): shot for shot in pool}
 
-    def __call__(self, row: Mapping[str, Any], shot: Shot) -> bool:
-        """Compare whole examples where both are known, else ids, and what they say."""
-        uid, itself = str(row["uid"]), self._own.get(str(row["uid"]))
+    def is_itself(row: Mapping[str, Any], shot: Shot) -> bool:
+        uid, itself = str(row["uid"]), own.get(str(row["uid"]))
         if itself is not None:
-            return shot is itself or _content(shot) == _content(itself)
-        return str(shot.row["uid"]) == uid or self._text(shot.row) == self._text(row)
+            return shot is itself or content(shot) == content(itself)
+        return str(shot.row["uid"]) == uid or text(shot.row) == text(row)
 
+    def content(shot: Shot) -> tuple[Any, ...]:
+        return {**shot.row, "uid": None}, shot.answer, shot.stored
 
-def _content(shot: Shot) -> tuple[Any, ...]:
-    return {**shot.row, "uid": None}, shot.answer, shot.stored
+    return is_itself

@@ -13,9 +13,8 @@ from evalkit.errors import DataError
 def fields_of(template: str) -> list[str]:
     """Return the names of the fields of a template, each once.
 
-    Args:
-        template: A text in which `{name}` stands for a field, `{name.key}` for a value
-            within one, and `{{` and `}}` for braces.
+    In a template `{name}` stands for a field, `{name.key}` for a value within one, and
+    `{{` and `}}` for braces.
 
     Raises:
         DataError: It is malformed.
@@ -27,10 +26,6 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
     """Put values into a template.
 
     Braces in values stand for themselves.
-
-    Args:
-        template: As for `fields_of`.
-        values: The fields by name.
 
     Raises:
         DataError: The template is malformed, or a value is missing or null.
@@ -71,7 +66,9 @@ def _is_path(name: str) -> bool:
 
 def written(name: str, values: Mapping[str, Any]) -> str:
     """Return the value of a field, or one within it, as it is written."""
-    value = _value_of(name, values)
+    value = value_at(name, values)
+    if value is None:
+        raise DataError(f"{{{name}}} has no value")
     if isinstance(value, str):
         return value
     if isinstance(value, bool | int | float):
@@ -84,10 +81,9 @@ def written(name: str, values: Mapping[str, Any]) -> str:
     )
 
 
-def _value_of(name: str, values: Mapping[str, Any]) -> Any:
+def value_at(name: str, values: Mapping[str, Any]) -> Any:
+    """Return the value of a field, or one within it; None for none."""
     found: Any = values
     for part in name.split("."):
         found = found.get(part) if isinstance(found, Mapping) else None
-        if found is None:
-            raise DataError(f"{{{name}}} has no value")
     return found

@@ -15,15 +15,7 @@ class Usage:
     """What all replies took together, as far as each of them says it.
 
     Several requests may be asked about one example, and one that several examples have
-    in common counts once.
-
-    Args:
-        price: What tokens cost; None where nobody says it.
-
-    Attributes:
-        answers: How many answers were added.
-        from_cache: How many of them were in the cache.
-        shared: How many others were asked for another example, too.
+    in common counts once, and among the `shared` ones.
     """
 
     def __init__(self, price: Price | None = None) -> None:
@@ -36,11 +28,7 @@ class Usage:
         self._unknown: set[str] = set()
 
     def add(self, answer: Answer) -> None:
-        """Add an answer.
-
-        Args:
-            answer: The answer.
-        """
+        """Add an answer."""
         self.answers += 1
         if answer.key is not None:
             is_kept = self._counted.get(answer.key, answer.is_cached)

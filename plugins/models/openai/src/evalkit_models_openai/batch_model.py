@@ -86,6 +86,7 @@ class OpenAIBatch(Model):
         self.parameters: OpenAIBatch.Parameters = parameters
         self.abilities = ABILITIES[parameters.api]
         self.context_length = parameters.context_length
+        self.kind = parameters.kind
         self.batch_requests = parameters.batch_requests
         self._stopped = Event()
         self._collected: set[str] = set()

@@ -52,6 +52,7 @@ class OpenAI(Model):
         self.parameters: OpenAIParameters = parameters
         self.abilities = ABILITIES[parameters.api]
         self.context_length = parameters.context_length
+        self.kind = parameters.kind
         self.concurrency = parameters.concurrency
         self._client: AsyncOpenAI | None = None
         self._access: Access | None = None

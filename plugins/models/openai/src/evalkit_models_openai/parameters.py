@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, field_validator
 
 import evalkit
 from evalkit.errors import PluginContractError
+from evalkit_models_base.hookspecs import ModelKind
 from evalkit_models_base.services import is_address, is_public
 from evalkit_models_openai.calls import OWN_FIELDS, LimitField
 from evalkit_models_openai.extras import read_extra_body
@@ -42,6 +43,9 @@ class ServerParameters(evalkit.Parameters):
     )
     context_length: int | None = Field(
         default=None, ge=1, description="Most tokens of a request and its reply."
+    )
+    kind: ModelKind | None = Field(
+        default=None, exclude=True, description="base, instruct or reasoning."
     )
     limit_field: LimitField | None = Field(
         default=None,

@@ -12,7 +12,7 @@ from pydantic import Field
 import evalkit
 from evalkit.errors import PluginContractError
 from evalkit_models_base import Continuation, Model, NotAnswered, Reply, Request, Usage
-from evalkit_models_base.hookspecs import Ability
+from evalkit_models_base.hookspecs import Ability, ModelKind
 from evalkit_models_transformers.encoding import Encoder, Given
 from evalkit_models_transformers.loading import (
     Where,
@@ -79,9 +79,12 @@ class Transformers(Model):
             description="Most tokens of a request and its reply; by default what the "
             "model's configuration says.",
         )
+        kind: ModelKind | None = Field(
+            default=None, exclude=True, description="base, instruct or reasoning."
+        )
 
     def __init__(self, parameters: Parameters) -> None:
-        self._given = parameters
+        self._given, self.kind = parameters, parameters.kind
         self._where = Where(
             parameters.model, parameters.revision, parameters.dtype, parameters.device
         )

@@ -7,11 +7,11 @@ as evalkit's own do. It is a click command, and its entry point is of the group
 """
 
 from evalkit_cli.options.asking import asking_options, read_asked, refuse_given
+from evalkit_cli.options.benchmarks import chosen_datasets
 from evalkit_cli.options.cached import kept_by_kind
 from evalkit_cli.options.choices import (
     InputFile,
     chosen_dataset,
-    chosen_datasets,
     data_options,
     read_filters,
     several_data_options,

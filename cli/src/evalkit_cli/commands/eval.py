@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit_cli.commands.job_evaluation import Shared, evaluate_all, options_of
+from evalkit_cli.commands.job_evaluation import (
+    Shared,
+    evaluate_all,
+    options_of,
+)
 from evalkit_cli.commands.judge_plans_of_jobs import (
     plans_of_jobs,
     refuse_what_is_not_planned,
@@ -35,9 +40,9 @@ from evalkit_cli.options.asked_models import (
     refuse_what_is_not_asked,
 )
 from evalkit_cli.options.asking import asking_options, limits_given, read_asked
+from evalkit_cli.options.benchmarks import Failures, evaluable, expanded_datasets
 from evalkit_cli.options.choices import (
     adapter_option,
-    chosen_datasets,
     cluster_option,
     extract_option,
     map_option,
@@ -68,6 +73,7 @@ from evalkit_cli.options.runs import (
     verbose_option,
 )
 from evalkit_cli.options.scoring import observer_option, scoring_options
+from evalkit_cli.printing.means import print_means
 from evalkit_cli.printing.planned_requests import print_plans
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import (
@@ -79,6 +85,7 @@ from evalkit_cli.printing.unread_answers import warn_of_unread
 
 if TYPE_CHECKING:
     from evalkit import Registry, Result
+    from evalkit_benchmarks_declared import Expansion
 
 
 @click.command("eval")
@@ -218,17 +225,21 @@ def eval_command(
     asking = read_asked(options, is_asked, is_judged=bool(options["annotators"]))
     if model_name is not None and not is_asked:
         raise click.UsageError("--model-name is for a model that is asked (--model).")
-    if dry_run:
-        if is_asked:
-            names = chosen_datasets(datasets, data, task)
-            refuse_what_is_not_asked(names, models, options, asking)
-            several = chosen_rows(names, task, options, asking, _untold, quiet)
-            with plugin_output_to_stderr():
-                copies = options["perturbed"]
-                plans = plans_of_models(models, model_name, copies, several, out)
-            print_plans(plans, as_json=as_json)
-            return
+    expanded = _expanded(datasets, data, task, files, predictions_dir)
+    unasked: Failures = {}
+    evaluated = evaluable(expanded, registry, unasked)
+    names = [*evaluated]
+    rows = partial(chosen_rows, names, task, options, asking, is_quiet=quiet)
+    if is_asked:
+        refuse_what_is_not_asked(names, models, options, asking)
+    elif dry_run:
         refuse_what_is_not_planned(options)
+    if dry_run and is_asked:
+        with plugin_output_to_stderr():
+            copies = options["perturbed"]
+            plans = plans_of_models(models, model_name, copies, rows(_untold), out)
+        print_plans(plans, as_json=as_json)
+        return
     model = None if is_asked else single_model(models)
     with plugin_output_to_stderr(), spool_folder() as folder:
         # before any model is asked, as a declaration may be wrong
@@ -237,41 +248,59 @@ def eval_command(
         options["columns"] = column_stage(registry, options["annotators"], limits)
         options["against"] = run_against(options["against"], out)
         if predictions_dir is not None:
-            if datasets or data or files:
-                raise click.UsageError(
-                    "--predictions-dir finds data sets and files by their names; give "
-                    "it without a data set, --data and --predictions."
-                )
             work = jobs_of_folder(registry, predictions_dir, task, model, quiet)
             task = None
         elif is_asked:
-            names = chosen_datasets(datasets, data, task)
-            refuse_what_is_not_asked(names, models, options, asking)
             with watched(quiet) as progress:
-                several = chosen_rows(names, task, options, asking, progress, quiet)
-                work = jobs_of_models(models, model_name, several, folder)
+                several = rows(progress)
+                work = jobs_of_models(models, model_name, several, folder, unasked)
                 ask_about_copies(models, options, several, folder, out)
         else:
-            names = chosen_datasets(datasets, data, task)
             work = _jobs(registry, names, files, model, quiet, folder, out)
+        work = [
+            job._replace(dataset=name)
+            for job in work
+            for name in evaluated.get(job.dataset, [job.dataset])
+        ]
         copies = find_copies(options, len(work), out)
         scored = evaluation_options(options, chosen_metrics(registry, metrics, params))
         with watched(quiet) as progress:
             shared = Shared(registry, scored, task, copies, out, progress)
             _refuse_nonsense(least, work, shared)
             judged = plans_of_jobs(work, shared) if dry_run else []
-            results, failed = evaluate_all([] if dry_run else work, shared, folder)
+            todo = [] if dry_run else work
+            results, failed = evaluate_all(todo, shared, folder, unasked)
     if dry_run:
         print_plans(judged, as_json=as_json)
         return
     warn_of_unread(results)
+    means = [mean for each in expanded for mean in each.means(results)]
     if as_json:
-        records = [_record(result) for result in results]
+        records = [*map(_record, results), *(mean.to_dict() for mean in means)]
         is_one = len(work) == 1 and predictions_dir is None
         echo_json(records[0] if is_one else records)
     elif results:
         _print(results, table_format, quiet=quiet, verbose=verbose)
+        print_means(means, options["confidence"], table_format)
     _exit_with_code(results, least, failed)
+
+
+def _expanded(
+    datasets: tuple[str, ...],
+    data: str | None,
+    task: str | None,
+    files: tuple[str, ...],
+    predictions_dir: str | None,
+) -> list[Expansion]:
+    """Return the data sets that were named, unless files name them."""
+    if predictions_dir is None:
+        return expanded_datasets(datasets, data, task)
+    if datasets or data or files:
+        raise click.UsageError(
+            "--predictions-dir finds data sets and files by their names; give it "
+            "without a data set, --data and --predictions."
+        )
+    return []
 
 
 def _untold(_what: str, _share: float) -> None:
@@ -341,8 +370,8 @@ def _jobs(
         ]
     if len(datasets) > 1:
         raise click.UsageError(
-            "-p names predictions on one data set; of several take --predictions-dir, "
-            "with a file named after each."
+            f"-p names predictions on one data set, got {', '.join(datasets)}. Name "
+            "one, or of several take --predictions-dir, with a file named after each."
         )
     return jobs_of_files(datasets[0], files, model, folder, runs)
 

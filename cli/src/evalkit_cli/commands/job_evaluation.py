@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evalkit_cli.options.benchmarks import Failures
 from evalkit_cli.options.perturbations import Copies
 from evalkit_cli.options.prediction_sources import Job, name_standard_input
 from evalkit_cli.printing.corrected_commands import echo_error
@@ -30,19 +31,18 @@ class Shared(NamedTuple):
 
 
 def evaluate_all(
-    work: list[Job], shared: Shared, folder: Path
+    work: list[Job], shared: Shared, folder: Path, failures: Failures
 ) -> tuple[list[Result], bool]:
     """Evaluate job after job; say whether one of several could not be done."""
     from evalkit.errors import EvalkitError
 
     results = []
-    failures: dict[str, list[tuple[Job, EvalkitError]]] = {}
     several = len({each.dataset for each in work}) > 1
     for job in work:
         try:
             results.append(_evaluate(job, shared, several))
         except EvalkitError as error:
-            if len(work) == 1:
+            if len(work) == 1 and not failures:
                 raise
             # the others' scores are not lost with this one's
             failures.setdefault(str(error), []).append((job, error))

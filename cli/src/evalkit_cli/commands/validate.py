@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from evalkit_cli.options.benchmarks import check_benchmark, expand_dataset
 from evalkit_cli.options.choices import (
     adapter_option,
     chosen_dataset,
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from evalkit import Validation
 
 _SHOWN = 5
+
+_DEFAULTS: tuple[Any, ...] = (None, (), [], {}, False, "error")
+"""Values of options that were not given."""
 
 
 @click.command("validate")
@@ -90,10 +94,38 @@ def validate_command(
     Exit codes: 0 an evaluation would not refuse; 1 it would, or an error; 2 wrong
     usage.
     """  # noqa: D301 - click reads the backspace
+    from evalkit import Registry
+
+    name = chosen_dataset(dataset, data, task)
+    if not files and all(value in _DEFAULTS for value in options.values()):
+        expansion = expand_dataset(name, Registry())
+        if expansion.name:
+            check_benchmark(expansion, as_json=as_json, quiet=quiet)
+            return
+    found, failed = _validate(name, task, files, options, quiet)
+    if problems is not None:
+        _write(found, problems, with_model=len(files) > 1)
+    if as_json:
+        reports = [_as_json(each) for each in found]
+        echo_json(reports[0] if len(files) < 2 else reports)
+    else:
+        for each in found:
+            _print(each, quiet, problems)
+    if failed or any(each.refusals for each in found):
+        raise click.exceptions.Exit(1)
+
+
+def _validate(
+    name: str,
+    task: str | None,
+    files: tuple[str, ...],
+    options: dict[str, Any],
+    quiet: bool,
+) -> tuple[list[Validation], bool]:
+    """Check each file; say whether one of several could not be read."""
     from evalkit import Registry, validate_with
     from evalkit.errors import EvalkitError
 
-    name = chosen_dataset(dataset, data, task)
     chosen = validation_options(options)
     found = []
     failed = False
@@ -121,16 +153,7 @@ def validate_command(
                     failed = True
                 else:
                     found.append(checked)
-    if problems is not None:
-        _write(found, problems, with_model=len(jobs) > 1)
-    if as_json:
-        reports = [_as_json(each) for each in found]
-        echo_json(reports[0] if len(jobs) == 1 else reports)
-    else:
-        for each in found:
-            _print(each, quiet, problems)
-    if failed or any(each.refusals for each in found):
-        raise click.exceptions.Exit(1)
+    return found, failed
 
 
 def _write(found: list[Validation], given: Path, with_model: bool) -> None:

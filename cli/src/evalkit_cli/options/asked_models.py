@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from evalkit_cli.options.benchmarks import Failures
 from evalkit_cli.options.choices import (
     read_adapters,
     read_filters,
@@ -91,14 +92,30 @@ def refuse_what_is_not_asked(
 
 
 def jobs_of_models(
-    models: Sequence[str], name: str | None, several: Sequence[Chosen], folder: Path
+    models: Sequence[str],
+    name: str | None,
+    several: Sequence[Chosen],
+    folder: Path,
+    failures: Failures,
 ) -> list[Job]:
-    """Ask models about data sets, and make a job of what each answered of each."""
+    """Ask models about data sets, and make a job of what each answered of each.
+
+    What fails of several is added to the failures, so that the others are evaluated.
+    """
+    from evalkit.errors import EvalkitError
+
     _refuse_names(models, name)
     jobs: list[Job] = []
     for chosen in several:
         for model in models:
-            predicted = _ask(model, chosen)
+            try:
+                predicted = _ask(model, chosen)
+            except EvalkitError as error:
+                if len(several) == 1:
+                    raise
+                job = Job(chosen.dataset, model, chosen.dataset)
+                failures.setdefault(str(error), []).append((job, error))
+                continue
             own = name or predicted.model
             if chosen is several[0] and name is None:
                 _say_other_name(predicted)

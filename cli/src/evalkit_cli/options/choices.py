@@ -300,35 +300,6 @@ def read_filters(given: tuple[str, ...]) -> Mapping[str, list[str]]:
     return filters
 
 
-def chosen_datasets(
-    datasets: Sequence[str], data: str | None, task: str | None
-) -> list[str]:
-    """Return the data sets or the file that were named.
-
-    Args:
-        datasets: The arguments.
-        data: The option `--data`.
-        task: The option `--task`.
-
-    Raises:
-        UnknownPluginError: There is no such data set.
-        UsageError: As for `chosen_dataset`, or one is named twice.
-    """
-    if len(datasets) < 2:
-        return [chosen_dataset(datasets[0] if datasets else None, data, task)]
-    found = [chosen_dataset(each, data, task) for each in datasets]
-    twice = next((name for name in found if found.count(name) > 1), None)
-    if twice is not None:
-        raise click.UsageError(f"{twice} is named twice.")
-    from evalkit import Registry
-    from evalkit.catalog import is_file_name
-
-    for name in found:  # before the first of them takes its time
-        if not is_file_name(name):
-            Registry().select("datasets", name)
-    return found
-
-
 def chosen_dataset(dataset: str | None, data: str | None, task: str | None) -> str:
     """Return the data set or the file that was named.
 
@@ -358,7 +329,7 @@ def chosen_dataset(dataset: str | None, data: str | None, task: str | None) -> s
     if data is not None:
         dataset = data if is_remote(data) else str(Path.cwd() / data)
     assert dataset is not None
-    name = dataset.removeprefix("datasets/")
+    name = dataset.removeprefix("datasets/").removeprefix("benchmarks/")
     if not is_file_name(name):
         dataset = name
     if is_file_name(dataset):

@@ -22,7 +22,7 @@ from evalkit.plugins.components import (
 from evalkit.plugins.discovery import find_components
 from evalkit.plugins.importing import import_component, load_error
 
-_REFERENCE = re.compile(r"([^:]+(?::.*?)??)(?::([\w-]+=.*))?", re.DOTALL)
+_REFERENCE = re.compile(r"([^:]+(?::.*?)??)(?::([\w-]+=.*|\{.*))?", re.DOTALL)
 
 _selected: dict[Component, ReadPlugin] = {}
 """What was read to learn a name, and is loaded next."""
@@ -82,6 +82,6 @@ def _read(text: str, catalog: Catalog) -> ReadPlugin:
         raise load_error(reader, f"reading {text}", error) from error
     if not (isinstance(found, ReadPlugin) and is_component_name(found.name)):
         raise PluginContractError(
-            f"{reader.origin}: must return a ReadPlugin with a legal name, got {found!r}"
+            f"{reader.origin}: must return a ReadPlugin with a legal name, got {found}"
         )
     return found

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
-from evalkit_benchmarks_declared.datasets import DeclaredDataset, dataset_class
+from evalkit.catalog import ReadPlugin
+from evalkit_benchmarks_declared.datasets import dataset_class
 from evalkit_benchmarks_declared.reading import read_benchmark
 from evalkit_benchmarks_declared.sources import local_files
-
-
-class ReadPlugin(NamedTuple):
-    """A plugin that was read from a file."""
-
-    name: str
-    plugin: type[DeclaredDataset]
-    files: tuple[Path, ...]
 
 
 def read(text: str) -> ReadPlugin:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 from types import NoneType, UnionType
-from typing import Any, NamedTuple, Union, get_args, get_origin
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from pydantic import BaseModel, RootModel, ValidationError
 
@@ -287,7 +287,7 @@ def read_parameters(
                 f"is unknown (it takes: {', '.join(model.model_fields) or 'none'})"
                 f"{_meant(violation.field, model.model_fields)}"
                 if "are forbidden" in violation.rule
-                else violation.rule
+                else f"{violation.rule}{_one_of(model, violation.field)}"
                 if violation.rule == REQUIRED
                 or model.model_config.get("hide_input_in_errors")
                 else f"{violation.rule}, got {violation.value!r}"
@@ -302,6 +302,12 @@ def read_parameters(
             f"{component.origin}: its parameters must be finite: {parameters!r}"
         ) from error
     return parameters
+
+
+def _one_of(model: Any, name: str) -> str:
+    annotation = getattr(model.model_fields.get(name), "annotation", None)
+    values = get_args(annotation) if get_origin(annotation) is Literal else ()
+    return f", one of {', '.join(map(str, values))}" if values else ""
 
 
 def _meant(name: str, known: Iterable[str]) -> str:

@@ -19,10 +19,16 @@ from pydantic import BaseModel, RootModel, ValidationError
 from evalkit.base.failures import hook_failures
 from evalkit.base.names import is_python_file, parse_reference
 from evalkit.base.violations import REQUIRED, from_pydantic, shorten
-from evalkit.errors import PluginContractError, RequiredParameterError
+from evalkit.errors import EvalkitError, PluginContractError, RequiredParameterError
 from evalkit.plugins.binding import Bound
 from evalkit.plugins.classes import FunctionMetric
-from evalkit.plugins.components import DATASETS, Catalog, Component, ReadPlugin
+from evalkit.plugins.components import (
+    AS_READ,
+    DATASETS,
+    Catalog,
+    Component,
+    ReadPlugin,
+)
 from evalkit.plugins.contract import hook_problems, read_attributes, with_article
 from evalkit.plugins.discovery import find_components
 from evalkit.plugins.importing import import_object, load_error
@@ -253,6 +259,10 @@ def _build(
         return plugin_class(parameters), parameters
     except PluginContractError:
         raise
+    except EvalkitError as error:
+        if component.own_kind or component.distribution == AS_READ:
+            raise  # it names the file
+        raise load_error(component, "constructing it", error) from error
     except hook_failures() as error:
         raise load_error(component, "constructing it", error) from error
 

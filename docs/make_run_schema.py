@@ -79,6 +79,7 @@ RULES_OF_SCORES = [
     ),
 ]
 OPTIONAL = {
+    "Component": {"read_from"},
     "Counts": {"unselected", "replications"},
     "Predictions": {"job", "system"},
     "RunRecord": {"files", "headline_score"},

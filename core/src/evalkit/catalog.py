@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from evalkit.plugins.bound import BoundTask as BoundTask
     from evalkit.plugins.classes import FunctionMetric as FunctionMetric
     from evalkit.plugins.components import AS_PYTHON as AS_PYTHON
+    from evalkit.plugins.components import AS_READ as AS_READ
     from evalkit.plugins.components import WITHOUT_PLUGIN as WITHOUT_PLUGIN
     from evalkit.plugins.components import Catalog as Catalog
     from evalkit.plugins.components import Component as Component

@@ -280,6 +280,7 @@ def _rows(
             "local": found.is_local,
             "problem": problem or None,
         }
+        row["kind"] = row.pop("own_kind") or found.kind
         del row["requires"]
         rows.append(row)
     return rows
@@ -304,9 +305,10 @@ def _print_columns(
         return
     rows = list(_cells(components, catalog, verbose))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    kinds = [found.id.partition("/")[0] for found in components]
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for number, (found, row) in enumerate(zip(components, rows, strict=True)):
-        if number and found.kind != components[number - 1].kind:
+    for number, row in enumerate(rows):
+        if number and kinds[number] != kinds[number - 1]:
             echo()
         *cells, description = map(str.ljust, row, widths)
         named = "  ".join(cells)

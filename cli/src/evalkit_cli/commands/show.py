@@ -144,6 +144,7 @@ def show_command(
       evalkit show metrics/macro-f1
       evalkit show --contract metrics
       evalkit show datasets/sample-nli -n 3
+      evalkit show ./bench.yaml
       evalkit show latest
       evalkit show 3f2a --format latex
       evalkit show 3f2a --by functionality,target --by answer
@@ -178,8 +179,9 @@ def show_command(
         raise click.UsageError(
             "name what to show: KIND/NAME or a RUN, and --flips after it."
         )
+    what = _as_dataset(what)
     kind, _, name = what.partition("/")
-    wants_rows = kind == "datasets" and _is_given(context, "limit")
+    wants_rows = kind in ("datasets", "benchmarks") and _is_given(context, "limit")
     if show_text and not wants_rows and options["data"] is None:
         raise click.UsageError("--show-text needs datasets/NAME and -n, or --data.")
     if _is_component(what):
@@ -192,6 +194,14 @@ def show_command(
     else:
         path = _find(what, folder, options["quiet"])
         _show_run(path, as_json, show_text=show_text, **options)
+
+
+def _as_dataset(what: str) -> str:
+    """Name a file that declares a data set as `datasets/FILE`."""
+    from evalkit import find_components
+
+    is_read = find_components().reader_of(what) is not None
+    return f"datasets/{what}" if is_read and not _is_component(what) else what
 
 
 def _is_component(what: str) -> bool:

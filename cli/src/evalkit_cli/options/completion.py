@@ -36,10 +36,24 @@ def complete_names(kind: str) -> Completer:
         from evalkit import find_components
 
         catalog = find_components()
+        if kind == "datasets" and ":" in incomplete:
+            return _matching(_variants(incomplete.rpartition(":")[0]), incomplete)
         names = [(found.name, found) for found in catalog.of_kind(kind)]
         return _items(names, catalog, incomplete)
 
     return complete
+
+
+def _variants(name: str) -> list[tuple[str, str]]:
+    """Return the variants of a benchmark; nothing for another data set."""
+    from evalkit import EvalkitError, Registry
+    from evalkit_cli.options.benchmarks import expand_dataset
+
+    try:
+        expansion = expand_dataset(name, Registry())
+    except EvalkitError:
+        return []
+    return [(each, expansion.name) for each in expansion.evaluated if expansion.name]
 
 
 def complete_ids(

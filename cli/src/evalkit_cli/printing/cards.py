@@ -24,6 +24,7 @@ _LIST_ITEM = re.compile(r"\s*(?:[-*]|\d+\.)\s")
 def print_card(described: Mapping[str, Any], *, verbose: bool) -> None:
     """Print the card of a plugin for a person."""
     kind = described["id"].partition("/")[0]
+    kind = "datasets" if kind == "benchmarks" else kind
     echo(described["id"])
     for lines in _sections(kind, described, verbose):
         echo()
@@ -266,12 +267,16 @@ def _origin(
     kind: str, described: Mapping[str, Any], *, has_more: bool, verbose: bool
 ) -> Iterator[str]:
     """Say what to do next, and where the plugin is from."""
+    from evalkit.catalog import AS_READ
+
+    is_read = described["distribution"] == AS_READ
+    name = described["object"] if is_read else described["id"].partition("/")[2]
     if kind in _NEXT:
-        name = described["id"].partition("/")[2]
         yield _NEXT[kind].format(name=name)
     if kind == "datasets":
-        yield f"evalkit show {described['id']} -n 3 prints its first rows"
-    yield f"{described['distribution']} {described['version']}"
+        yield f"evalkit show datasets/{name} -n 3 prints its first rows"
+    version = "" if is_read else f" {described['version']}"
+    yield f"{described['distribution']}{version}"
     if verbose:
         yield described["object"]
     elif has_more:

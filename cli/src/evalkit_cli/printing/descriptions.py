@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _READ_BYTES = 1 << 20
 _DEFINITION = re.compile(r"^(?:class|(?:async +)?def) +(\w+)", re.MULTILINE)
+_DESCRIPTION = re.compile(r"^description: *(?:[>|].*\n +)?(.+)$", re.MULTILINE)
+"""As in the file of a benchmark."""
 _QUOTES = re.compile("(\"{3}|'{3})")
 _PLAIN_HEADER = re.compile(r"[^\n#]*:\n\s+")
 _USUAL_FINDERS = (BuiltinImporter, FrozenImporter, PathFinder)
@@ -33,7 +35,9 @@ def describe_component(component: Component) -> str:
 def component_docstring(component: Component) -> str:
     """Return the docstring of a plugin's class or function, from its source."""
     module, _, attribute = component.value.rpartition(":")
-    name = attribute.strip().partition(".")[0]
+    name, dot, _ = attribute.strip().partition(".")
+    if dot and (found := _DESCRIPTION.search(_source(module, attribute.strip()))):
+        return found[1].strip("\"' ")
     source, begins = _definitions(module.strip())
     begin = begins.get(name)
     return "" if begin is None else _docstring(source[begin:])
@@ -49,8 +53,10 @@ def _definitions(module: str) -> tuple[str, dict[str, int]]:
     return source, begins
 
 
-def _source(module: str) -> str:
+def _source(module: str, beside: str = "") -> str:
     """Return the source of a module, which is not imported; "" where there is none.
+
+    The same of a file beside it.
 
     A file of Python stands for itself; no module is called `py`.
     """
@@ -59,6 +65,8 @@ def _source(module: str) -> str:
         folder = _folder_of(module.partition(".")[0])
         stem = f"{folder}/{module.replace('.', '/')}"
         files = [f"{stem}.py", f"{stem}/__init__.py"] if folder else []
+    if beside and files:
+        files = [f"{stem}/{beside}", str(Path(stem).with_name(beside))]
     for file in files:
         try:
             with Path(file).open("rb") as stream:

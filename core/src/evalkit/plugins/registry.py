@@ -12,17 +12,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 from types import NoneType, UnionType
-from typing import Any, NamedTuple, Union, get_args, get_origin
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from pydantic import BaseModel, RootModel, ValidationError
 
 from evalkit.base.failures import hook_failures
 from evalkit.base.names import is_python_file, parse_reference
 from evalkit.base.violations import REQUIRED, from_pydantic, shorten
-from evalkit.errors import PluginContractError, RequiredParameterError
+from evalkit.errors import EvalkitError, PluginContractError, RequiredParameterError
 from evalkit.plugins.binding import Bound
 from evalkit.plugins.classes import FunctionMetric
-from evalkit.plugins.components import DATASETS, Catalog, Component, ReadPlugin
+from evalkit.plugins.components import (
+    AS_READ,
+    DATASETS,
+    Catalog,
+    Component,
+    ReadPlugin,
+)
 from evalkit.plugins.contract import hook_problems, read_attributes, with_article
 from evalkit.plugins.discovery import find_components
 from evalkit.plugins.importing import import_object, load_error
@@ -253,6 +259,10 @@ def _build(
         return plugin_class(parameters), parameters
     except PluginContractError:
         raise
+    except EvalkitError as error:
+        if component.own_kind or component.distribution == AS_READ:
+            raise  # it names the file
+        raise load_error(component, "constructing it", error) from error
     except hook_failures() as error:
         raise load_error(component, "constructing it", error) from error
 
@@ -287,7 +297,7 @@ def read_parameters(
                 f"is unknown (it takes: {', '.join(model.model_fields) or 'none'})"
                 f"{_meant(violation.field, model.model_fields)}"
                 if "are forbidden" in violation.rule
-                else violation.rule
+                else f"{violation.rule}{_one_of(model, violation.field)}"
                 if violation.rule == REQUIRED
                 or model.model_config.get("hide_input_in_errors")
                 else f"{violation.rule}, got {violation.value!r}"
@@ -302,6 +312,12 @@ def read_parameters(
             f"{component.origin}: its parameters must be finite: {parameters!r}"
         ) from error
     return parameters
+
+
+def _one_of(model: Any, name: str) -> str:
+    annotation = getattr(model.model_fields.get(name), "annotation", None)
+    values = get_args(annotation) if get_origin(annotation) is Literal else ()
+    return f", one of {', '.join(map(str, values))}" if values else ""
 
 
 def _meant(name: str, known: Iterable[str]) -> str:

@@ -164,32 +164,6 @@ class TestPolicies:
         assert record_of(result)["perturbed"][0]["counts"]["missing"] == 1
         assert list(read_run(run.path).problems) == list(run.problems)
 
-    def test_wrong_counts_what_is_not_there_and_skip_leaves_it_out(self) -> None:
-        result = score(said=SAID_OF_COPIES[:1], on_missing="wrong")
-        assert found(result, "perturbed").value == 0.5
-        # a copy without a prediction agrees with nothing
-        assert found(result, "agreement").value == 0.5
-        [run] = result.perturbed
-        assert "1 missing example counted as wrong" in " ".join(run.notices)
-        result = score(said=SAID_OF_COPIES[:1], on_missing="skip")
-        perturbed = found(result, "perturbed")
-        assert (perturbed.value, perturbed.n, perturbed.coverage) == (1.0, 1, 0.5)
-        original = found(result, "original")
-        assert (original.n, original.coverage) == (2, 1.0)
-
-    def test_an_original_without_a_prediction_agrees_with_nothing(self) -> None:
-        result = evaluate(
-            ROWS,
-            SAID[1:],
-            COPIES,
-            answers(**{"1_i": "a", "2_i": "b"}),
-            on_missing="wrong",
-            metrics=["right", "distance"],
-        )
-        assert found(result, "agreement").value == 0.5
-        # 2 is the worst that the distance can be, (2 + 0) / 2 its mean
-        assert found(result, "agreement", metric="distance").value == 1.0
-
     def test_when_no_copy_counts_all_is_null(self) -> None:
         result = score(said=[], on_missing="skip")
         for computed_on in ("original", "perturbed", "drop"):

@@ -73,52 +73,6 @@ class TestDynabench:
         assert found(result, "original").value == 0.0
 
 
-class TestHelm:
-    """The worst case of HELM's own code, trial 0 and 1 of `research/helm.md` 3.3."""
-
-    TRIALS = {
-        0: ({"0": 1, "1": 0, "2": 1}, {"0": 0, "1": 1}, {"0": 1}),
-        1: ({"0": 1, "1": 1, "2": 0}, {"0": 1, "1": 1}, {"0": 0}),
-    }
-
-    def score(self, trial: int) -> Result:
-        originals, p, q = self.TRIALS[trial]
-        rows = {uid: example(uid, "a") for uid in originals}
-        copies = [copy(f"{uid}_p", rows[uid], "contrast") for uid in p]
-        copies += [copy(f"{uid}_q", rows[uid], "swap:prob=0.3") for uid in q]
-        said = {uid: "ba"[right] for uid, right in originals.items()}
-        said_of_copies = {f"{uid}_p": "ba"[right] for uid, right in p.items()}
-        said_of_copies |= {f"{uid}_q": "ba"[right] for uid, right in q.items()}
-        return evaluate(
-            rows.values(), answers(**said), copies, answers(**said_of_copies)
-        )
-
-    @pytest.mark.parametrize(
-        ("computed_on", "perturbation", "both"),
-        [
-            ("perturbed", "contrast", (0.5, 1.0)),
-            ("perturbed", "swap:prob=0.3", (1.0, 0.0)),
-            ("worst-of-all", "family:fairness", (2 / 3, 1 / 3)),
-            ("original", "contrast", (0.5, 1.0)),
-            ("worst", "contrast", (0.0, 1.0)),
-            ("original", "swap:prob=0.3", (1.0, 1.0)),
-            ("worst", "swap:prob=0.3", (1.0, 0.0)),
-        ],
-    )
-    @pytest.mark.slow
-    def test_each_number(
-        self, computed_on: str, perturbation: str, both: tuple[float, float]
-    ) -> None:
-        for trial, value in enumerate(both):
-            score = found(self.score(trial), computed_on, perturbation)
-            assert score.value == pytest.approx(value)
-
-    def test_a_family_is_over_all_examples(self) -> None:
-        score = found(self.score(0), "worst-of-all", "family:fairness")
-        assert (score.n, score.coverage) == (3, 1.0)
-        assert found(self.score(0), "perturbed", "family:fairness").n == 1
-
-
 X = [example(str(n), label, "x" if n < 3 else "y") for n, label in enumerate("aabca")]
 """Answers a a b c a, the first three tagged x, the others y."""
 
@@ -148,37 +102,6 @@ def result() -> Result:
 
 
 class TestByHand:
-    @pytest.mark.parametrize(
-        ("computed_on", "whole", "of_x", "of_y"),
-        [
-            ("original", (1 + 0 + 1 + 0) / 4, (1 + 0) / 2, (1 + 0) / 2),
-            ("perturbed", (0.5 + 1 + 0 + 0) / 4, (0.5 + 1) / 2, 0.0),
-            ("drop", (0.5 - 1 + 1 + 0) / 4, (0.5 - 1) / 2, 0.5),
-            ("agreement", 0.5 / 4, 0.25, 0.0),
-            ("worst", 0.0, 0.0, 0.0),
-            ("right-to-wrong", (0.5 + 0 + 1 + 0) / 4, 0.25, 0.5),
-            ("wrong-to-right", 0.25, 0.5, 0.0),
-            ("wrong-to-other-wrong", 0.25, 0.0, 0.5),
-        ],
-    )
-    @pytest.mark.slow
-    def test_each_quantity_of_the_whole_set_and_of_tags(
-        self, result: Result, computed_on: str, whole: float, of_x: float, of_y: float
-    ) -> None:
-        for tag, value, n in ((None, whole, 4), ("x", of_x, 2), ("y", of_y, 2)):
-            score = found(result, computed_on, tag=tag)
-            assert score.value == pytest.approx(value), tag
-            assert (score.n, score.n_clusters, score.coverage) == (n, None, 1.0)
-
-    def test_a_metric_of_which_lower_is_better(self, result: Result) -> None:
-        score = found(result, "worst", metric="distance")
-        # 0: max(0, 1/3, 0); 1: max(1/3, 0); 2's copy has no score; 3: max(1/3, 2/3)
-        assert score.value == pytest.approx((1 / 3 + 1 / 3 + 2 / 3) / 3)
-        assert (score.n, score.coverage) == (3, 0.8)
-        drop = found(result, "drop", metric="distance")
-        assert drop.value == pytest.approx((-1 / 6 + 1 / 3 - 1 / 3) / 3)
-        assert drop.higher_is_better is True
-
     def test_without_a_direction_nothing_is_worst(self, result: Result) -> None:
         score = found(result, "worst", metric="undirected")
         assert score.value is None
@@ -334,15 +257,6 @@ class TestEffects:
             "expects": False,
         }
 
-    def test_a_transforming_one_has_expected_changes_and_consistency(self) -> None:
-        result = self.score("contrast")
-        assert "agreement" not in self.kinds(result, "contrast")
-        assert "agreement" not in self.kinds(result, "family:robustness")
-        expected = found(result, "expected", "contrast")
-        # right before: 0, whose copies are half right, and 2, whose copy is wrong
-        assert (expected.value, expected.n) == (0.25, 2)
-        assert found(result, "consistency", "contrast").value == 0.0
-
     def test_an_uncertain_one_is_in_no_family_and_flagged(self) -> None:
         result = self.score("doubtful")
         assert "agreement" not in self.kinds(result, "doubtful")
@@ -372,18 +286,6 @@ class TestEffects:
         [run] = record_of(self.score(steps))["perturbed"]
         known = run["perturbation"]
         assert (known["label_effect"], known["families"]) == (effect, families)
-
-    def test_the_agreement_of_a_family_is_of_its_invariant_ones(self) -> None:
-        copies = [
-            copy("0_a", X[0], "invariant"),
-            copy("0_b", X[0], "contrast"),
-            copy("1_a", X[1], "contrast"),
-        ]
-        said = answers(**{"0_a": "a", "0_b": "c", "1_a": "c"})
-        result = evaluate(X, SAID_X, copies, said)
-        agreement = found(result, "agreement", "family:robustness")
-        assert (agreement.value, agreement.n, agreement.coverage) == (1.0, 1, 1.0)
-        assert found(result, "perturbed", "family:robustness").value == 0.25
 
 
 class TestExpectations:

@@ -91,25 +91,6 @@ def test_what_is_equal_is_right(
     assert found.n == len(targets)
 
 
-def test_no_examples_have_no_accuracy() -> None:
-    found = evalkit.score("accuracy", [], [])["accuracy"]
-    assert (found.value, found.ci, found.reason) == (
-        None,
-        None,
-        "no example was scored",
-    )
-
-
-def test_one_example_has_no_interval() -> None:
-    found = evalkit.score("accuracy", ["a"], ["a"])["accuracy"]
-    assert (found.value, found.ci, found.reason) == (1.0, None, "n is 1")
-
-
-def test_a_proportion_is_shown_as_a_percentage() -> None:
-    found = evalkit.score("accuracy", ["a"], ["a"])["accuracy"]
-    assert (found.unit, found.scale, found.higher_is_better) == ("%", 100.0, True)
-
-
 def test_texts_are_compared_with_numbers_as_texts() -> None:
     found = evalkit.score("accuracy", ["1", "2", "1.0"], [1, 1, 1])
     assert found["accuracy"].value == 1 / 3

@@ -188,20 +188,6 @@ def test_it_equals_brute_force(name: str, data: st.DataObject) -> None:
     assert each == pytest.approx(expected, abs=1e-15)
 
 
-@settings(max_examples=20)
-@given(drawn=rows(0))
-@pytest.mark.slow
-def test_with_k_1_it_is_accuracy_which_is_of_the_first(
-    drawn: list[tuple[list[str | None], Any]],
-) -> None:
-    answers, golds = (list(column) for column in zip(*drawn, strict=True))
-    result = evaluate(["accuracy", "top-k-accuracy:k=1"], answers, golds)
-    accuracy, top = (result[name] for name in result)
-    expected = [in_first(given, gold, 1) for given, gold in drawn]
-    assert accuracy.value == pytest.approx(sum(expected) / len(expected), abs=1e-15)
-    assert (top.value, top.ci, top.n) == (accuracy.value, accuracy.ci, accuracy.n)
-
-
 @given(count=st.integers(1, 60), right=st.integers(0, 60), k=st.integers(1, 60))
 @settings(max_examples=20)
 @pytest.mark.slow
@@ -324,15 +310,6 @@ def test_where_no_answer_could_be_extracted_all_are_wrong(name: str, task: str) 
     golds = ["a", "b"] if task == "letters" else [1, 2]
     found = evaluate([name], [[None], []], golds, task)[name]
     assert (found.value, found.n) == (0.0, 2)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_what_the_number_means(name: str) -> None:
-    found = evaluate([name], [["a", "b"], ["b", "b"], ["a"]], ["a"] * 3)[name]
-    assert (found.unit, found.scale, found.higher_is_better) == ("%", 100.0, True)
-    assert found.ci is not None
-    assert found.ci_method == ("t" if name.startswith("pass") else "wilson")
-    assert found.stddev is not None
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if not n.startswith("pass")])

@@ -1,7 +1,6 @@
 """Metrics of several answers to one example, from files of predictions."""
 
 import json
-import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -79,15 +78,6 @@ def test_a_file_with_alternatives_is_scored(tmp_path: Path) -> None:
     by_tag = result.by_tag.filter(pl.col("tag") == "size:large")
     found = dict(by_tag.select("metric", "value").iter_rows())
     assert {name: found[name] for name in NAMES} == means(EACH, slice(3, None))
-
-
-def test_the_order_of_lines_does_not_matter(tmp_path: Path) -> None:
-    one = evalkit.evaluate(Sums, write(tmp_path / "a.jsonl", LINES), metrics=NAMES)
-    shuffled = list(LINES)
-    random.Random(4).shuffle(shuffled)
-    other = evalkit.evaluate(Sums, write(tmp_path / "b.jsonl", shuffled), metrics=NAMES)
-    for name in NAMES:
-        assert (one[name].value, one[name].ci) == (other[name].value, other[name].ci)
 
 
 def test_a_missing_example_counts_as_worst() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from row_groups import rows_by_group
-from sklearn.metrics import accuracy_score, f1_score, recall_score
+from sklearn.metrics import f1_score, recall_score
 
 import evalkit
 from evalkit import PluginContractError, Registry
@@ -83,12 +83,6 @@ def test_balanced_accuracy_is_the_mean_recall_of_the_classes_with_examples(
         assert found.value == pytest.approx(expected, abs=1e-12)
         is_flagged = f"one class: {gold[0]}" in (found.flag or "")
         assert is_flagged == (len(set(gold)) == 1)
-
-
-def test_micro_f1_of_all_classes_is_accuracy() -> None:
-    gold, said = list("aabbü"), list("abbüü")
-    expected = accuracy_score(gold, said)
-    assert one("micro-f1", said, gold).value == pytest.approx(expected, abs=1e-15)
 
 
 def test_a_missing_prediction_is_in_no_class() -> None:

@@ -172,33 +172,6 @@ def test_helm_has_the_same_values(oracles: Path) -> None:
             assert score(name, rows)[name].value == pytest.approx(value, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", METRICS)
-def test_order_tags_and_missing_probabilities(name: str) -> None:
-    random = np.random.default_rng(3)
-    rows = [(float(p), bool(r)) for p, r in random.integers(0, 2, (40, 2)) / 1]
-    one, other = score(name, rows)[name], score(name, rows[::-1])[name]
-    assert (one.value, one.ci) == (other.value, other.ci)
-    tags = [["even"] if n % 2 == 0 else [] for n in range(40)]
-    tagged = {
-        s.tag: s.value for s in score(name, rows, tags=tags).scores if s.metric == name
-    }
-    assert tagged[None] == one.value
-    assert tagged["even"] == score(name, rows[::2])[name].value
-    fields = {"prob": [{"a": 0.9, "b": 0.1}, None, {"a": 0.3, "b": 0.7}]}
-    result = evalkit.score(name, ["a", "a", "b"], ["a"] * 3, fields=fields)
-    assert result[name].n == 2
-    [problem] = result.problems
-    assert (
-        problem.reason == "the response holds no probabilities of the labels (`prob`)"
-    )
-    result = evalkit.score(
-        name, ["x", "a"], ["a"] * 2, fields={"prob": fields["prob"][::2]}
-    )
-    assert result[name].n == 1
-    [problem] = result.problems
-    assert problem.reason == "the response gives its label no probability (`prob`)"
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [

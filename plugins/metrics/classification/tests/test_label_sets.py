@@ -120,13 +120,6 @@ def test_nothing_against_nothing_is_right() -> None:
     assert [found[None, name] for name in F1_SCORES] == [None, None, 1.0]
 
 
-def test_order_and_repetition_do_not_count() -> None:
-    rows: list[Row] = [(["b", "a", "b"], ["a", "b"], [])]
-    assert values("exact-set-match", rows)[None, ""] == 1.0
-    assert values("hamming", rows)[None, ""] == 0.0
-    assert {*values("multilabel-f1", rows).values()} == {1.0}
-
-
 def test_a_predicted_label_that_is_not_declared_counts_as_wrong() -> None:
     result = evalkit.score(
         *("hamming", [["a", "x"], ["x", "y", "z"]], [["a"], ["a", "b"]]),

@@ -1,20 +1,16 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from row_groups import rows_by_group
-from sklearn.metrics import balanced_accuracy_score, f1_score, recall_score
+from sklearn.metrics import f1_score, recall_score
 
 import evalkit
 from evalkit import MetricError, PluginContractError, Registry
-from evalkit_metrics_classification.confusion import class_counts
 from evalkit_metrics_classification.macro import MacroMetric
 
-from .tagged_rows import DECLARED, GOLD, one, rows_of_examples
+from .tagged_rows import DECLARED, one, rows_of_examples
 
 SKLEARN = {"macro-f1": f1_score, "macro-recall": recall_score}
 
@@ -72,41 +68,6 @@ def test_it_equals_scikit_learn_for_the_set_and_every_tag(
         assert others == ([flag] if flag else [])
 
 
-@settings(max_examples=20, deadline=None)
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(GOLD), st.sampled_from(GOLD)), min_size=1, max_size=40
-    )
-)
-def test_macro_recall_is_balanced_accuracy(rows: list[tuple[str, str]]) -> None:
-    targets = [target for _, target in rows]
-    if not {p for p, _ in rows} <= set(targets):
-        return  # scikit-learn warns of predictions without gold examples
-    predictions = [prediction for prediction, _ in rows]
-    found = one("macro-recall", predictions, targets)
-    if len(set(targets)) == 1:
-        assert found.value == 1.0
-        return
-    expected = balanced_accuracy_score(targets, predictions)
-    assert found.value == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("name", SKLEARN)
-def test_the_score_of_a_tag_is_the_score_of_its_examples_alone(name: str) -> None:
-    random = np.random.default_rng(0)
-    targets = random.choice(GOLD, 80).tolist()
-    predictions = random.choice(GOLD, 80).tolist()
-    inside = [i % 3 == 0 for i in range(80)]
-    tags = [["t"] if is_in else [] for is_in in inside]
-    result = evalkit.score(name, predictions, targets, tags=tags)
-    part = pl.DataFrame({"p": predictions, "t": targets}).filter(pl.Series(inside))
-    alone = part["p"].to_list(), part["t"].to_list()
-    again = evalkit.score(name, *alone, tags=[["t"]] * part.height)
-    # the interval too: its random numbers depend on seed, metric and tag only
-    assert result.scores[1] == again.scores[1]
-    assert again[name].value == again.scores[1].value
-
-
 @pytest.mark.parametrize(
     ("name", "predictions", "value"),
     [
@@ -158,12 +119,6 @@ def test_several_acceptable_answers_are_null_with_the_reason(name: str) -> None:
     found = one(name, ["a", "b"], [["a", "b"], "b"])
     assert (found.value, found.n) == (None, 0)
     assert str(found.reason).startswith("examples have several acceptable answers;")
-
-
-@pytest.mark.parametrize("name", SKLEARN)
-def test_no_examples_have_no_score(name: str) -> None:
-    found = one(name, [], [])
-    assert (found.value, found.reason) == (None, "no example was scored")
 
 
 @pytest.mark.parametrize("name", SKLEARN)
@@ -280,48 +235,9 @@ def test_a_class_outside_of_the_list_is_only_a_miss() -> None:
     assert one("macro-f1:labels=a/b", predictions, targets).value == 0.25
 
 
-@pytest.mark.parametrize("name", SKLEARN)
-def test_a_proportion_is_shown_as_a_percentage(name: str) -> None:
-    found = one(name, ["a"], ["a"])
-    assert (found.unit, found.scale, found.higher_is_better) == ("%", 100.0, True)
-    assert (found.mean, found.min) == (None, None)
-
-
 def test_a_subclass_must_say_what_a_class_scores() -> None:
     class Unfinished(MacroMetric):
         pass
 
     with pytest.raises(MetricError, match="Unfinished does not define class_score"):
         evalkit.score(Unfinished, ["a"], ["a"])
-
-
-def test_sums_of_many_classes_do_not_depend_on_the_order_of_rows() -> None:
-    random = np.random.default_rng(3)
-    rows = 3_000
-    sums = pl.DataFrame(
-        {
-            "group": random.integers(0, 3, rows),
-            "gold": random.integers(0, 700, rows).astype(str),
-            "predicted": [
-                None if number > 700 else str(number)
-                for number in random.integers(0, 720, rows).tolist()
-            ],
-            "count": random.exponential(size=rows),
-        }
-    ).with_columns(gold=pl.when(pl.int_range(pl.len()) > 0).then("gold"))
-    once = class_counts(sums)
-    for seed in range(3):
-        assert class_counts(sums.sample(fraction=1, shuffle=True, seed=seed)).equals(
-            once
-        )
-    counted = once.filter(pl.col("label").is_not_null())
-    by_hand: dict[tuple[int, str], float] = {}
-    for group, gold, _, count in sums.rows():
-        if gold is not None:
-            by_hand[group, gold] = by_hand.get((group, gold), 0.0) + count
-    found = {
-        (group, label): gold
-        for group, label, gold in counted.select("group", "label", "gold_count").rows()
-        if gold
-    }
-    assert found == pytest.approx(by_hand, rel=1e-12)

@@ -1,7 +1,3 @@
-import os
-import subprocess
-import sys
-
 import numpy as np
 import polars as pl
 import pytest
@@ -123,36 +119,3 @@ def test_the_interval_equals_counts_drawn_after_smoothing(name: str) -> None:
     tolerance = 0.3 * values.std()
     assert found.ci_low == pytest.approx(min(plain[0], corrected[0]), abs=tolerance)
     assert found.ci_high == pytest.approx(max(plain[1], corrected[1]), abs=tolerance)
-
-
-_SCRIPT = """
-import random, evalkit
-random.seed(0)
-targets = random.choices("abcdefg", k=4000)
-noise = random.choices("abcdefgh", k=4000)
-predictions = [a if random.random() < 0.6 else b for a, b in zip(targets, noise)]
-tags = [["t%d" % (i % 9)] for i in range(4000)]
-for name in ("accuracy", "macro-f1", "macro-recall", "macro-f1:labels=seen"):
-    for one in evalkit.score(name, predictions, targets, tags=tags).scores:
-        print(one)
-"""
-
-
-def test_the_number_of_threads_changes_nothing() -> None:
-    printed = {
-        subprocess.run(
-            [sys.executable, "-c", _SCRIPT],
-            env={
-                **os.environ,
-                "POLARS_MAX_THREADS": threads,
-                "OPENBLAS_NUM_THREADS": threads,
-                "PYTHONHASHSEED": seed,
-            },
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for threads, seed in (("1", "0"), ("4", "7"))
-    }
-    assert len(printed) == 1
-    assert printed.pop().count("Score(") == 40

@@ -10,7 +10,6 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 
 import evalkit
 from evalkit import MetricError, PluginContractError
-from evalkit_testing import check_metric
 
 from .tagged_rows import DECLARED, one, rows_of_examples
 
@@ -199,45 +198,8 @@ def test_a_missing_prediction_is_a_miss_and_no_prediction_of_any_class(
     assert found.n == 3
 
 
-@pytest.mark.parametrize("name", SKLEARN)
-def test_several_acceptable_answers_are_null_with_the_reason(name: str) -> None:
-    found = one(name, ["a", "b"], [["a", "b"], "b"])
-    assert (found.value, found.n) == (None, 0)
-    assert str(found.reason).startswith("examples have several acceptable answers;")
-
-
-@pytest.mark.parametrize("name", SKLEARN)
-def test_no_examples_have_no_score(name: str) -> None:
-    found = one(name, [], [])
-    assert (found.value, found.reason) == (None, "no example was scored")
-
-
 def test_labels_may_be_numbers() -> None:
     assert one("f1:label=2", [1, 2, 2], [1, 2, 1]).value == pytest.approx(2 / 3)
-
-
-def test_a_proportion_is_shown_as_a_percentage() -> None:
-    found = one("f1:label=a", ["a"], ["a"])
-    assert (found.unit, found.scale, found.higher_is_better) == ("%", 100.0, True)
-
-
-@pytest.mark.parametrize("name", SKLEARN)
-def test_the_order_of_rows_changes_nothing(name: str) -> None:
-    random = np.random.default_rng(3)
-    predictions = random.choice(DECLARED, 200).tolist()
-    targets = random.choice(DECLARED[:3], 200).tolist()
-    order = random.permutation(200)
-    before = evalkit.score(name, predictions, targets).scores
-    after = evalkit.score(
-        name, [predictions[i] for i in order], [targets[i] for i in order]
-    ).scores
-    assert after == before
-
-
-@pytest.mark.parametrize("name", SKLEARN)
-@pytest.mark.slow
-def test_the_size_of_batches_changes_nothing(name: str) -> None:
-    check_metric(name, labels=DECLARED, laws=["batches"])
 
 
 @pytest.mark.parametrize("name", SKLEARN)

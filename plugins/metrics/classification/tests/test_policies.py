@@ -138,45 +138,6 @@ def run_reviews(fake_distribution: Any, run_evalkit: Run, tmp_path: Any) -> Run:
 
 
 @pytest.mark.slow
-def test_a_metric_of_named_scores_only_is_shown_in_table_and_json(
-    run_reviews: Run,
-) -> None:
-    table = run_reviews("-m", "f1")
-    assert table.returncode == 0, table.stderr
-    shown = [line.split()[:3] for line in table.stdout.splitlines()]
-    assert ["f1#negative", "67", "%"] in shown
-    assert ["f1#neutral", "100", "%"] in shown
-    assert ["f1#positive", "80", "%"] in shown
-    record = json.loads(run_reviews("-m", "f1", "--json").stdout)
-    assert record["status"] == "complete"
-    assert [
-        (score["metric"], round(score["value"], 4))
-        for score in record["scores"]
-        if score["tag"] == "good"
-    ] == [("f1#negative", 0.6667), ("f1#neutral", 1.0), ("f1#positive", 0.8)]
-
-
-@pytest.mark.parametrize("metric", ["f1:label=postive", "macro-f1:labels=postive"])
-@pytest.mark.slow
-def test_a_misspelt_label_is_an_error_and_no_zero(
-    run_reviews: Run, metric: str
-) -> None:
-    done = run_reviews("-m", metric, "-m", "accuracy", "--json")
-    assert done.returncode == 1
-    record = json.loads(done.stdout)
-    assert record["status"] == "partial"
-    values = {s["metric"]: s["value"] for s in record["scores"] if s["tag"] is None}
-    assert values == {metric: None, "accuracy": 0.8}
-    [error] = record["errors"]
-    assert "'postive' is none of the declared labels" in error
-    assert error.endswith(": positive, negative, neutral")
-    assert "failed with" not in error
-    assert (
-        f"metrics/{metric.partition(':')[0]} (evalkit-metrics-classification" in error
-    )
-
-
-@pytest.mark.slow
 def test_lists_of_labels_are_taken_from_a_file_of_parameters(
     run_reviews: Run, tmp_path: Any
 ) -> None:

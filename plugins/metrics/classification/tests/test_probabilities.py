@@ -90,13 +90,6 @@ def test_sure_and_right_is_zero_and_sure_and_wrong_is_the_worst() -> None:
     assert (wrong["log-loss"].flag, right["log-loss"].flag) == (flag, None)
 
 
-def test_the_same_probability_for_all_is_known() -> None:
-    third = dict.fromkeys(LABELS, 1 / 3)
-    result = evaluate(LABELS, [third] * 3)
-    assert result["brier"].value == pytest.approx(2 / 3)
-    assert result["log-loss"].value == pytest.approx(math.log(3))
-
-
 @every_metric
 def test_a_response_without_probabilities_is_not_scored(name: str) -> None:
     gold = ["positive", "negative", "neutral"]

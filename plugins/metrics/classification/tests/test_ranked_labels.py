@@ -115,13 +115,6 @@ def test_a_class_without_a_score_is_named(name: str) -> None:
     assert found.flag == "classes without a score: ü"
 
 
-@every_metric
-def test_the_order_of_rows_does_not_matter(name: str) -> None:
-    rows = drawn_rows(60, 4)
-    one, other = score(name, rows)[None], score(name, rows[::-1])[None]
-    assert (one.value, one.ci) == (other.value, other.ci)
-
-
 def test_a_missing_prediction_is_ranked_as_badly_as_can_be() -> None:
     prob = [{"a": p, "b": 1 - p} for p in (0.9, 0.1, 0.2, 0.8)]
     gold = ["a", "b", "b", "a"]

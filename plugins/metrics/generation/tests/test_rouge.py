@@ -60,35 +60,6 @@ def test_it_is_rouge_scores_mean(
         assert found[name] == pytest.approx(np.mean(values), abs=1e-12), name
 
 
-@given(
-    rows=st.lists(
-        st.tuples(
-            st.one_of(st.none(), texts),
-            readable,
-            st.lists(st.sampled_from(["t", "u:v"]), unique=True),
-        ),
-        min_size=1,
-        max_size=6,
-    )
-)
-@pytest.mark.slow
-def test_every_tag_has_the_mean_of_its_examples(
-    rows: list[tuple[str | None, str, list[str]]],
-) -> None:
-    said, right, tags = (list(column) for column in zip(*rows, strict=True))
-    scorer = RougeScorer(list(NAMES.values()))
-    result = evalkit.score("rouge", said, right, tags=tags)
-    for found in result.scores:
-        known = NAMES[found.metric.partition("#")[2]]
-        expected = [
-            0.0 if text is None else scorer.score(wanted, text)[known].fmeasure
-            for text, wanted, of in rows
-            if found.tag is None or found.tag in (of or ["(untagged)"])
-        ]
-        assert found.value == pytest.approx(np.mean(expected), abs=1e-12)
-        assert found.n == len(expected)
-
-
 @pytest.mark.parametrize(
     ("prediction", "references", "one", "two", "lcs", "lsum"),
     [

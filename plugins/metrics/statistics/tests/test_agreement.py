@@ -184,24 +184,6 @@ def test_negative_numbers_have_no_ratios() -> None:
         alpha("ratio", [[-1.0, 2.0], [1.0, 2.0]])
 
 
-def test_the_interval_holds_the_value_and_tags_are_scored_alone() -> None:
-    random = np.random.default_rng(3)
-    base = random.integers(0, 3, 60)
-    ratings = [
-        [float(b if random.random() < 0.7 else random.integers(0, 3)) for _ in range(3)]
-        for b in base
-    ]
-    tags = [["even"] if n % 2 == 0 else [] for n in range(60)]
-    first = [unit[0] for unit in ratings]
-    name = "krippendorff-alpha:level=ordinal"
-    found = evalkit.score(name, first, first, tags=tags, fields={"responses": ratings})
-    whole = found[name]
-    assert whole.ci is not None
-    assert whole.ci.low < whole.value < whole.ci.high
-    even = next(each for each in found.scores if each.tag == "even")
-    assert even.value == pytest.approx(alpha("ordinal", ratings[::2]).value)
-
-
 def test_the_answers_of_replications_are_ratings() -> None:
     ratings = [["negative", "neutral", "neutral"], ["positive"] * 3, ["neutral"] * 3]
     rows = [

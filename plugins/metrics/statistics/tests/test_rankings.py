@@ -344,19 +344,3 @@ def test_what_is_no_item_is_refused() -> None:
     fields = {"references": [[{"title": "a"}]]}
     with pytest.raises(MetricError, match="must have the field 'text', has title"):
         evalkit.score("mrr", ["a"], ["a"], fields=fields)
-
-
-def test_the_order_of_rows_and_tied_items_does_not_matter() -> None:
-    tied = [
-        {"documents": list(order), "scores": [1.0] * 3} for order in permutations("abc")
-    ]
-    examples = [{"documents": ["b"]}] * len(tied)
-    values = {
-        evaluate([examples[0]], [each], [name])[name].value
-        for name in METRICS
-        for each in tied
-        if name == "mrr"
-    }
-    assert len(values) == 1
-    forward, backward = (evaluate(examples, rows) for rows in (tied, tied[::-1]))
-    assert [s.value for s in forward.scores] == [s.value for s in backward.scores]

@@ -21,14 +21,6 @@ def test_words_and_characters_are_counted(said: list[str]) -> None:
     assert found["length#characters"].value == pytest.approx(np.mean(characters))
 
 
-def test_each_score_has_a_unit_and_no_direction() -> None:
-    found = evalkit.score("length", ["a b", "a"], ["", ""])
-    for name in ("words", "characters"):
-        score = found[f"length#{name}"]
-        assert (score.unit, score.higher_is_better) == (name, None)
-        assert score.ci_method == "t"
-
-
 def test_a_missing_prediction_has_no_length() -> None:
     found = evalkit.score("length", ["a b", None], ["", ""])["length#words"]
     assert found.value is None

@@ -45,8 +45,9 @@ def hook_problems(kind: Kind, plugin: object) -> Iterator[str]:
     ways = [way for way in kind.ways if way[0] in implemented]
     if kind.ways and not ways:
         wanted = " or ".join(" and ".join(way) for way in kind.ways)
-        others = (each.word for each in all_kinds() if _looks_like(each, plugin))
-        other = next((with_article(word) for word in others if word != kind.word), this)
+        others = (each for each in all_kinds() if each.base is not kind.base)
+        words = (each.word for each in others if _looks_like(each, plugin))
+        other = next(map(with_article, words), this)
         yield f"{with_article(kind.word)} must implement {wanted}; this is {other}"
     for way in ways:
         for name in way:

@@ -53,7 +53,7 @@ class Rules(LM):
         self.asked: dict[str, int] = {}
 
     @classmethod
-    def create_from_arg_string(cls, *_args: Any, **_kwargs: Any) -> Rules:
+    def create_from_arg_string(cls, *_args: Any, **_kwargs: Any) -> "Rules":
         """Make one; it takes no arguments."""
         return cls()
 

@@ -56,7 +56,7 @@ from evalkit_cli.options.completion import complete_names
 from evalkit_cli.options.evaluation import evaluation_options
 from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.metrics import chosen_metrics, metric_options
-from evalkit_cli.options.perturbations import find_copies, perturbed_options
+from evalkit_cli.options.perturbations import perturbed_options, with_copies
 from evalkit_cli.options.prediction_sources import (
     Job,
     jobs_of_files,
@@ -253,7 +253,10 @@ def eval_command(
         elif is_asked:
             with watched(quiet) as progress:
                 several = rows(progress)
-                work = jobs_of_models(models, model_name, several, folder, unasked)
+                declares = not options["perturbed"]
+                work = jobs_of_models(
+                    models, model_name, several, folder, unasked, declares
+                )
                 ask_about_copies(models, options, several, folder, out)
         else:
             work = _jobs(registry, names, files, model, quiet, folder, out)
@@ -262,10 +265,10 @@ def eval_command(
             for job in work
             for name in evaluated.get(job.dataset, [job.dataset])
         ]
-        copies = find_copies(options, len(work), out)
+        work = with_copies(work, options, out)
         scored = evaluation_options(options, chosen_metrics(registry, metrics, params))
         with watched(quiet) as progress:
-            shared = Shared(registry, scored, task, copies, out, progress)
+            shared = Shared(registry, scored, task, out, progress)
             _refuse_nonsense(least, work, shared)
             judged = plans_of_jobs(work, shared) if dry_run else []
             todo = [] if dry_run else work

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit_cli.options.benchmarks import Failures
-from evalkit_cli.options.perturbations import Copies
 from evalkit_cli.options.prediction_sources import Job, name_standard_input
 from evalkit_cli.printing.corrected_commands import echo_error
 
@@ -25,7 +24,6 @@ class Shared(NamedTuple):
     registry: Registry
     options: EvaluationOptions
     task: str | None
-    copies: Copies
     out: Path
     progress: Callable[[str, float], None]
 
@@ -69,15 +67,15 @@ def _evaluate(job: Job, shared: Shared, several: bool) -> Result:
         "progress": shared.progress,
     }
     try:
-        if not shared.copies.perturbed:
+        if not job.copies.perturbed:
             return evaluate_with(job.dataset, job.path, options, **how)
         from evalkit_analysis_robustness import evaluate_perturbed
 
         return evaluate_perturbed(
             job.dataset,
             job.path,
-            perturbed=shared.copies.perturbed,
-            perturbed_predictions=shared.copies.predictions,
+            perturbed=job.copies.perturbed,
+            perturbed_predictions=job.copies.predictions,
             options=options,
             **how,
         )

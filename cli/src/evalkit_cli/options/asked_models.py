@@ -17,7 +17,7 @@ from evalkit_cli.options.choices import (
     read_map,
     row_source,
 )
-from evalkit_cli.options.prediction_sources import Job
+from evalkit_cli.options.prediction_sources import Copies, Job
 from evalkit_cli.printing.streams import echo
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Chosen(NamedTuple):
     """Which examples are asked about, and how."""
 
     dataset: str
-    task: str | None
+    task: Any
     split: str | None
     limit: int | None
     filters: Mapping[str, Sequence[str]]
@@ -94,6 +94,7 @@ def jobs_of_models(
     several: Sequence[Chosen],
     folder: Path,
     failures: Failures,
+    asks_declared: bool,
 ) -> list[Job]:
     """Ask models about data sets, and make a job of what each answered of each.
 
@@ -117,8 +118,34 @@ def jobs_of_models(
             if chosen is several[0] and name is None:
                 _say_other_name(predicted)
             file = _kept(predicted, folder / str(len(jobs)))
-            jobs.append(Job(chosen.dataset, own, file))
+            copies = Copies()
+            if asks_declared:
+                copies = _declared(model, chosen, folder / f"perturbed-{len(jobs)}")
+            jobs.append(Job(chosen.dataset, own, file, copies))
     return jobs
+
+
+def _declared(model: str, chosen: Chosen, folder: Path) -> Copies:
+    """Ask about the perturbed examples that a benchmark declares."""
+    from evalkit import Registry
+    from evalkit.catalog import is_file_name
+
+    if is_file_name(chosen.dataset):
+        return Copies()
+    plugin = Registry().load("datasets", chosen.dataset).plugin
+    files: list[str] = []
+    folder.mkdir()
+    for number, declared in enumerate(getattr(plugin, "perturbations", ())):
+        from evalkit_commands_perturb import perturb_dataset
+
+        out = folder / f"{number}.jsonl"
+        perturb_dataset(out=out, **declared, **chosen.rows)
+        if out.stat().st_size:
+            files.append(str(out))
+        else:
+            names = ", ".join(declared["perturbations"])
+            echo(f"evalkit: notice: {names} changes no example", err=True)
+    return Copies(files, _answers_to_copies(model, files, chosen, folder))
 
 
 def _refuse_names(models: Sequence[str], name: str | None) -> None:
@@ -245,16 +272,20 @@ def _answers_to_copies(
 
 def _copies(files: Sequence[str], chosen: Chosen) -> list[Chosen]:
     """Return which copies are asked about: those of the examples that are."""
+    from evalkit import Registry
     from evalkit_models_base import load_inputs
 
     originals = load_inputs(**chosen.rows)
+    task: Any = chosen.task
+    if task is None:
+        task = Registry().load("datasets", chosen.dataset).attributes["task"]
     is_part = len(originals) < originals.examples
     ids = [str(row["uid"]) for row in originals.rows]
     adapted = chosen.adapters.get("perturbed")
     return [
         chosen._replace(
             dataset=file,
-            task=originals.task,
+            task=task,
             split=None,
             limit=None,
             filters={"column.input_id": ids} if is_part else {},

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from evalkit_cli.options.choices import apply
-from evalkit_cli.options.prediction_sources import STANDARD_INPUT
+from evalkit_cli.options.prediction_sources import STANDARD_INPUT, Copies, Job
 
 perturbed_options = apply(
     click.option(
@@ -32,26 +32,17 @@ perturbed_options = apply(
 """Parameters of `evalkit.evaluate` by the same names."""
 
 
-class Copies(NamedTuple):
-    """What `--perturbed` and `--perturbed-predictions` name."""
-
-    perturbed: Sequence[Any]
-    """Files, and the paths of runs."""
-    predictions: Sequence[str]
-    """A file for each of the files."""
-
-
-def find_copies(given: Mapping[str, Any], models: int, runs: Path) -> Copies:
-    """Find what is named, and refuse what does not go together."""
+def with_copies(work: list[Job], given: Mapping[str, Any], runs: Path) -> list[Job]:
+    """Add what the options name to the one job; refuse what does not go together."""
     names, answers = given["perturbed"], given["perturbed_predictions"]
     if not names and not answers:
-        return Copies((), ())
+        return work
     if STANDARD_INPUT in (*names, *answers):
         raise click.UsageError(
             "--perturbed and --perturbed-predictions take files, which are read more "
             "than once, and not the standard input (-)."
         )
-    if models > 1:
+    if len(work) > 1:
         raise click.UsageError(
             "--perturbed-predictions are of one model on one data set; evaluate one "
             "at a time, with one -p FILE."
@@ -67,4 +58,5 @@ def find_copies(given: Mapping[str, Any], models: int, runs: Path) -> Copies:
             + (" (a run holds its own)." if files < len(names) else ".")
         )
     pairs = zip(names, found, strict=True)
-    return Copies([name if run is None else run for name, run in pairs], answers)
+    copies = Copies([name if run is None else run for name, run in pairs], answers)
+    return [job._replace(copies=copies) for job in work]

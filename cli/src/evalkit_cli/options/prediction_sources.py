@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -23,6 +23,15 @@ _MANIFEST = ".manifest"
 """What `evalkit publish` adds to the name of a file that it describes."""
 
 
+class Copies(NamedTuple):
+    """Perturbed examples, and the same model's predictions for them."""
+
+    perturbed: Sequence[Any] = ()
+    """Files, and the paths of runs."""
+    predictions: Sequence[str] = ()
+    """A file for each of the files."""
+
+
 class Job(NamedTuple):
     """One model's predictions on one data set."""
 
@@ -30,6 +39,7 @@ class Job(NamedTuple):
     model: str | None
     """None for the file's stem."""
     path: str
+    copies: Copies = Copies()
 
 
 def single_model(models: Sequence[str]) -> str | None:

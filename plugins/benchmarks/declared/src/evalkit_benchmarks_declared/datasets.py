@@ -59,6 +59,7 @@ class DeclaredDataset(Dataset):
         benchmark: The benchmark file.
         path: Path of the file, or the name of the benchmark and its folder.
         variant: The benchmark for the chosen values of the axes.
+        perturbations: Arguments of `evalkit.perturb` for each perturbation.
     """
 
     benchmark: ClassVar[Benchmark]
@@ -164,6 +165,14 @@ def attributes_of(
         "extract": stages_of(benchmark, extract),
         "aggregate": benchmark.aggregate,
         "cluster": benchmark.data.cluster,
+        "perturbations": [
+            {
+                "perturbations": [reference(each.name, each.options)],
+                "variants": each.variants,
+                "seed": each.seed,
+            }
+            for each in benchmark.perturbations
+        ],
     }
     if metrics := metrics_of(benchmark, extract):
         found["perf_metric"], *found["eval_metrics"] = metrics

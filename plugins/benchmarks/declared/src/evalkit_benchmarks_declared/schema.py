@@ -248,10 +248,6 @@ class Perturbation(Declared):
     variants: Count = 1
     """Perturbed examples for each original."""
     seed: Annotated[int, Field(strict=True)] = 0
-    skip_unchanged: bool = True
-    """Leave out perturbed examples that equal their originals."""
-    keep_original: bool = True
-    """Evaluate the originals too."""
 
 
 class Benchmark(Declared):

@@ -96,7 +96,7 @@ def task_class(
         A subclass of `evalkit.TaskIO`.
     """
     types = input_types(task)
-    perturbed = [field for field in task.input if types[field][0] in ("text", "texts")]
+    texts = [field for field in task.input if types[field][0] in ("text", "texts")]
     types |= {field: ("text", False) for field in computed}
     fields: dict[str, Any] = {
         field: (TYPES[kind][0] | None, None) if optional else (TYPES[kind][0], ...)
@@ -117,7 +117,7 @@ def task_class(
         "perf_metric": shape.perf_metric,
         "eval_metrics": shape.eval_metrics,
         "scored_fields": tuple(shape.output)[1:],
-        "perturb_fields": tuple(perturbed),
+        "perturb_fields": tuple(computed or texts),  # what a model is sent
         "annotators": annotators,
         "labels": task.labels,
         "choices_field": CHOICES if task.answer == "choice" else None,

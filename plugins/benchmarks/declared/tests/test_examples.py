@@ -249,3 +249,49 @@ def test_a_clustered_and_aggregated_benchmark(tmp_path: Path) -> None:
     assert result["accuracy"].n_clusters == 2
     headline = result.headline
     assert headline.value == pytest.approx((1 / 2 + 0) / 2)
+
+
+JUDGE = """
+from evalkit_models_base import Model, text_reply
+
+class Verdict(Model):
+    abilities = ("text",)
+
+    def generate(self, requests):
+        return [text_reply(f"<score>{len(str(r.prompt))}</score>") for r in requests]
+"""
+
+
+@pytest.mark.parametrize("task", [{"input": {"q": "text"}, "answer": "text"}, "qa"])
+def test_a_judge_of_the_file_scores_responses(task: Any, tmp_path: Path) -> None:
+    (tmp_path / "judge.py").write_text(JUDGE)
+    judge = {
+        "model": f"{tmp_path / 'judge.py'}:Verdict",
+        "rubric": "?",
+        "prompt": {"user": "{rubric}{response}"},
+        "verdict": {"kind": "number", "range": [0, 9], "tag": "score"},
+    }
+    data = {"fields": {"question": "q", "context": "a"}} if task == "qa" else {}
+    data |= {"answer": "a"} if task == "qa" else {}
+    metrics = [{"metric": "judge-mean", "judge": "size"}]
+    made = benchmark(tmp_path, task, data, judges={"size": judge}, metrics=metrics)
+    said = [{"id": str(n), "answer": "4"} for n in (1, 2)]
+    said.append({"id": "3", "answer": "6" if task == "qa" else "46"})
+    result = evalkit.evaluate(made, said, model="m")
+    expected = 2 if task == "qa" else 7 / 3
+    assert result["judge-mean:of=size"].value == pytest.approx(expected)
+
+
+def test_perturbations_change_what_a_model_is_sent(tmp_path: Path) -> None:
+    declared = [{"name": "keyboard-typos", "options": {"prob": 0.2}, "seed": 3}]
+    task = {"input": {"q": "text", "n": "integer?"}, "answer": "text"}
+    made = benchmark(tmp_path, task, {"answer": "a"}, perturbations=declared)
+    name = "keyboard-typos:prob=0.2"
+    expected = [{"perturbations": [name], "variants": 1, "seed": 3}]
+    assert made().perturbations == expected
+    assert made().task.perturb_fields == ("q",)
+    prompt = {"query": "Q: {{ q }}"}
+    keys = {"templates": "jinja", "prompt": prompt}
+    assert benchmark(tmp_path, task, {}, **keys)().task.perturb_fields == (
+        "prompt_query",
+    )

@@ -180,7 +180,10 @@ def attributes_of(
 
 
 def _task(benchmark: Benchmark, computed: Mapping[str, str]) -> str | type[TaskIO]:
-    task, judges = benchmark.task, benchmark.judges
+    task = benchmark.task
+    judges = {
+        name: {"annotator": "judge", **each} for name, each in benchmark.judges.items()
+    }
     if isinstance(task, Task):
         has_answers = benchmark.data.answer is not None
         name = benchmark.name

@@ -8,6 +8,7 @@ pyarrow and pydantic. All take
 turns, so that a busy machine slows them alike, and medians are compared.
 
     .venv/bin/python benchmarks/startup.py [--rounds 41] [--distributions 300]
+        [--kinds benchmarks]
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ BUDGET_OF_EVAL = 1.1
 """How much longer an evaluation may take for the plugins that it does not name; what it
 takes at all is the budget of `evaluation.py`."""
 
-KINDS = ("tasks", "datasets", "metrics", "perturbations")
+KINDS = ["tasks", "datasets", "metrics", "perturbations"]
 
 FLOOR = """
 import importlib.metadata
@@ -57,13 +58,8 @@ def evaluation(folder: Path) -> list[str]:
     return [*words, "-q", "-o", str(folder / "runs")]
 
 
-def write_distributions(folder: Path, count: int) -> None:
-    """Write the metadata of distributions that hold one plugin each.
-
-    Args:
-        folder: Where to write them.
-        count: How many.
-    """
+def write_distributions(folder: Path, count: int, kinds: list[str]) -> None:
+    """Write the metadata of distributions that hold one plugin each, of these kinds."""
     for number in range(count):
         info = folder / f"stranger_{number}-1.0.dist-info"
         info.mkdir(parents=True)
@@ -73,8 +69,8 @@ def write_distributions(folder: Path, count: int) -> None:
             f"\n{'A paragraph of a README that is of no interest here. ' * 40}\n"
         )
         (info / "entry_points.txt").write_text(
-            f"[evalkit.{KINDS[number % len(KINDS)]}]\n"
-            f"stranger-{number} = stranger_{number}.plugin:Plugin\n"
+            f"[evalkit.{kinds[number % len(kinds)]}]\n"
+            f"stranger-{number} = stranger_{number}.plugin:plugin.yaml\n"
         )
 
 
@@ -105,11 +101,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=41)
     parser.add_argument("--distributions", type=int, default=300)
+    parser.add_argument("--kinds", nargs="+", default=KINDS)
     options = parser.parse_args()
     script = str(Path(sys.executable).with_name("evalkit"))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_distributions(folder / "plugins", options.distributions)
+        write_distributions(folder / "plugins", options.distributions, options.kinds)
         commands = {
             "python -c pass": [sys.executable, "-c", "pass"],
             "floor": [sys.executable, "-c", FLOOR],

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from evalkit.catalog import is_file_name
@@ -15,9 +16,6 @@ from evalkit_benchmarks_declared.templates import (
 )
 from evalkit_benchmarks_declared.variants import override_at
 from evalkit_models_base.prompts import checked_prompt
-
-_FIXED = ("instructions", "system")
-"""Templates that are the same for all examples: they name labels and cue only."""
 
 
 class CompiledPrompts(NamedTuple):
@@ -122,17 +120,18 @@ def _without_jinja(
             else turn
             for n, turn in enumerate(made["turns"], start=1)
         ]
+    shots = made.get("shots") or {}
     if isinstance(made.get("answer"), str):
-        made["answer"] = field("answer", made["answer"], compiled.shown)
+        of_rows = {} if shots.get("examples") else compiled.shown
+        made["answer"] = field("answer", made["answer"], of_rows)
     task = benchmark.task
     labels = task.labels if isinstance(task, Task) else None
     known = {"cue": made.get("cue", ""), "labels": labels}
-    for key in _FIXED:  # a template that names a column is refused
+    for key in ("instructions", "system"):  # the same for all, so without columns
         text = made.get(key)
         if isinstance(text, str):
             fixed = _compiled(key, text)(known) if is_template(text) else text
             made[key] = _escaped(str(fixed))
-    shots = made.get("shots") or {}
     if shots.get("examples"):
         examples = [
             {**each, **{own: evaluate(each) for own, evaluate in evaluated.items()}}
@@ -142,20 +141,19 @@ def _without_jinja(
     return made
 
 
-def _compiled(key: str, text: str) -> Evaluate:
-    """Compile a template to a function whose errors name the key."""
+@contextmanager
+def _named(key: str) -> Iterator[None]:
     try:
-        evaluate = compile_expression(text, "jinja", native=False)
+        yield
     except DataError as error:
         raise DataError(f"prompt.{key}: {error}") from error
 
-    def named(row: Mapping[str, Any]) -> Any:
-        try:
-            return evaluate(row)
-        except DataError as error:
-            raise DataError(f"prompt.{key}: {error}") from error
 
-    return named
+def _compiled(key: str, text: str) -> Evaluate:
+    """Compile a template to a function whose errors name the key."""
+    with _named(key):
+        evaluate = compile_expression(text, "jinja", native=False)
+    return _named(key)(evaluate)
 
 
 def _escaped(text: str) -> str:

@@ -844,3 +844,25 @@ def test_a_key_in_the_name_of_a_model_is_never_shown(
         assert done.output
         assert "SECRET01" not in done.output
     assert not [p for p in folder.rglob("*.js*") if "SECRET01" in p.read_text()]
+
+
+def test_the_kind_of_a_model_is_said_or_the_models_own(folder: Path) -> None:
+    words = ("predict", "sample-nli", "--model", "echo", "--limit", "1")
+    base = call(*words, "--model-kind", "base", "-o", "base.jsonl")
+    assert base.exit_code == 0, base.stderr
+    assert json.loads(Path("base.system.json").read_text())["model"]["kind"] == "base"
+    assert call(*words, "-o", "x.jsonl").exit_code == 0
+    assert "kind" not in json.loads(Path("x.system.json").read_text())["model"]
+    assert call(*words, "--model-kind", "chat", "-o", "y.jsonl").exit_code == 2
+
+
+def test_a_prompt_asks_several_times_but_for_copies(folder: Path) -> None:
+    prompt = {"query": "{statement}", "extract": "labels", "replications": 2}
+    Path("prompt.json").write_text(json.dumps(prompt))
+    lower = ("perturb", "sample-sentiment", "--perturbation", "lowercase")
+    assert call(*lower, "-o", "low.jsonl").exit_code == 0
+    words = ("eval", "sample-sentiment", "--model", "echo", "--prompt", "prompt.json")
+    words += ("--limit", "4", "--dry-run", "--json")
+    assert json.loads(call(*words).stdout)["requests"] == 8
+    both = json.loads(call(*words, "--perturbed", "low.jsonl").stdout)
+    assert [each["requests"] for each in both] == [4, 4]

@@ -169,6 +169,25 @@ def test_draws_from_the_asked_split_are_those_of_lm_eval(
         assert own not in others
 
 
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 5), st.integers(0, 2**32))
+def test_what_lm_eval_shows_to_itself_changes_no_other_example(
+    lm_eval_samplers: Any, count: int, seed: int
+) -> None:
+    """Its tasks with a test split alone may draw the example itself."""
+    test = rows("q", 15)
+    shots = {"draw": "lm-eval", "count": count, "seed": seed, "source": "test"}
+    shown, _ = ask({**shots, "spare": False}, [], test)
+    theirs = drawn_by_lm_eval(
+        lm_eval_samplers, test, test, count, is_given=False, seed=seed
+    )
+    for own, ours, drawn in zip(texts(test), shown, theirs, strict=True):
+        assert own not in ours
+        assert len({*ours}) == count
+        if own not in drawn:
+            assert ours == drawn
+
+
 def test_known_draws_of_lm_eval() -> None:
     """What its sampler drew of the documents 0 to 29, with its own seed."""
     test = rows("q", 30)

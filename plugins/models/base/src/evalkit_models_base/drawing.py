@@ -73,7 +73,8 @@ def draw_each(
             others = [shot for shot in pool if not is_itself(row, shot)]
             if len(others) < count:
                 raise too_few(makes, f" to {uid!r}", len(others))
-            kept = rng.sample(others, count)
+            again = rng if most > count else random.Random(f"{shots.drawn_with}:{uid}")
+            kept = again.sample(others, count)  # as lm-eval does, or for this one alone
         found[uid] = tuple(kept[:count])
     return found
 

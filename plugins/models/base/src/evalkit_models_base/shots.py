@@ -148,9 +148,8 @@ def drawn_for_copies(makes: Renderer, drawn: Drawn, origin: Origin) -> Drawn:
     if not count:
         return same
     says = "says" if count == 1 else "say"
-    notice = (
-        f"{count_of(count, 'row')} of copies {says} what a shot with its answer does"
-    )
+    rows = count_of(count, "row")
+    notice = f"{rows} of copies {says} what a shot with its answer does"
     return replace(same, notices=(notice,))
 
 

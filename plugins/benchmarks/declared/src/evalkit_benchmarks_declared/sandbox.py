@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, wraps
-from typing import Any, NamedTuple
+from typing import Any
 
 from jinja2 import StrictUndefined, TemplateError, Undefined, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
-from jinja2.visitor import NodeTransformer
 
 from evalkit.errors import DataError
 
@@ -21,61 +20,26 @@ MOST_CHARACTERS = 10_000_000
 
 FILTERS = frozenset(
     {
-        *("abs", "attr", "capitalize", "count", "d", "default", "dictsort"),
-        *("e", "escape", "first", "float", "groupby", "int", "items", "join", "last"),
-        *("length", "list", "lower", "map", "max", "min", "reject", "rejectattr"),
-        *("replace", "reverse", "round", "select", "selectattr", "sort"),
-        *("string", "sum", "title", "tojson", "trim", "truncate", "unique", "upper"),
-        "wordcount",
+        *("abs", "attr", "capitalize", "count", "d", "default", "dictsort", "e"),
+        *("escape", "first", "float", "groupby", "int", "items", "last", "length"),
+        *("list", "lower", "map", "max", "min", "reject", "rejectattr", "reverse"),
+        *("round", "select", "selectattr", "sort", "string", "sum", "title", "tojson"),
+        *("trim", "truncate", "unique", "upper", "wordcount"),
     }
 )
-"""Jinja's filters that templates may use, beside `regex_replace`."""
+"""Jinja's filters that templates may use, beside `join`, `replace`, `regex_replace`."""
 
-METHODS = frozenset(
+DENIED = frozenset(
     {
-        *("capitalize", "casefold", "count", "endswith", "find", "get", "index"),
-        *("isalpha", "isdigit", "islower", "isnumeric", "isupper", "items", "join"),
-        *("keys", "lower", "lstrip", "partition", "removeprefix", "removesuffix"),
-        *("replace", "rfind", "rindex", "rpartition", "rsplit", "rstrip", "split"),
-        *("splitlines", "startswith", "strip", "swapcase", "title", "upper", "values"),
+        *("format", "format_map", "ljust", "rjust", "center", "zfill", "expandtabs"),
+        *("translate", "maketrans", "encode", "fromkeys"),
     }
 )
-"""Methods of texts, lists and dicts that templates may call."""
+"""Methods of texts, lists and dicts that templates may not call."""
+
+METHODS = frozenset(name for kind in (str, list, dict) for name in dir(kind)) - DENIED
 
 _GLOBALS = ("range", "dict", "namespace")
-
-
-class Template(NamedTuple):
-    """A compiled template."""
-
-    compiled: Any
-    is_value: bool
-    """Whether it is one `{{ … }}`, whose value is kept as it is."""
-
-
-class _Limited(NodeTransformer):
-    """Counts the steps of loops, and bounds texts that are put together."""
-
-    def get_visitor(self, node: nodes.Node) -> Callable[..., Any] | None:
-        """Return what changes loops and concatenations."""
-        visitors: dict[type[nodes.Node], Callable[..., Any]] = {
-            nodes.For: self._loop,
-            nodes.Concat: self._concatenation,
-        }
-        return visitors.get(type(node))
-
-    def _loop(self, node: nodes.For) -> nodes.Node:
-        self.generic_visit(node)
-        node.iter = _filtered("_counted", node.iter)
-        return node
-
-    def _concatenation(self, node: nodes.Concat) -> nodes.Node:
-        self.generic_visit(node)
-        return _filtered("_concatenated", nodes.List(node.nodes, lineno=node.lineno))
-
-
-def _filtered(name: str, node: Any) -> nodes.Filter:
-    return nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
@@ -89,22 +53,23 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def __init__(self) -> None:
         super().__init__(undefined=StrictUndefined, keep_trailing_newline=True)
-        self.steps = 0
-        kept = {name: self.filters[name] for name in FILTERS}
-        own: dict[str, Callable[..., Any]] = {
-            "_counted": self._counted,
-            "_concatenated": _concatenated,
+        self._steps = 0
+        kept: dict[str, Callable[..., Any]] = {
+            name: self.filters[name] for name in FILTERS
+        }
+        kept |= {"_counted": self._counted, "_concatenated": _concatenated}
+        kept |= {
             "join": _joined,
             "replace": _replaced,
             "regex_replace": _regex_replaced,
         }
-        self.filters = {
-            name: self._metered(each) for name, each in (kept | own).items()
-        }
+        self.filters = {name: self._metered(each) for name, each in kept.items()}
         self.globals = {name: self.globals[name] for name in _GLOBALS}
 
-    def template(self, text: str, *, native: bool) -> Template:
-        """Compile a template.
+    def function(
+        self, text: str, *, native: bool
+    ) -> Callable[[Mapping[str, Any]], Any]:
+        """Compile a template to a function of a row, which raises `DataError`.
 
         Args:
             text: The template.
@@ -119,32 +84,28 @@ class Sandbox(ImmutableSandboxedEnvironment):
             if expression is not None:
                 target = nodes.Name("result", "store", lineno=1)
                 tree.body = [nodes.Assign(target, expression, lineno=1)]
-            tree = _Limited().visit(tree)
+            for node in [*tree.find_all((nodes.For, nodes.Concat))]:
+                if isinstance(node, nodes.For):
+                    node.iter = _filtered("_counted", node.iter)
+                elif isinstance(node, nodes.Concat):
+                    parts = nodes.List(node.nodes, lineno=node.lineno)
+                    node.nodes = [_filtered("_concatenated", parts)]
             tree.set_environment(self)
             code = self.compile(tree)
         except (TemplateError, RecursionError, ValueError) as error:
             line = getattr(error, "lineno", None)
             place = f" (line {line} of the template)" if line else ""
             raise DataError(f"invalid Jinja template: {error}{place}") from error
-        names = dict(self.globals)
-        compiled = self.template_class.from_code(self, code, names)
-        return Template(compiled, expression is not None)
+        compiled = self.template_class.from_code(self, code, dict(self.globals))
+        return lambda row: self._evaluated(compiled, row, expression is not None)
 
-    def evaluate(self, template: Template, row: Mapping[str, Any]) -> Any:
-        """Evaluate a template over a row.
-
-        Returns:
-            The text, or the value.
-
-        Raises:
-            DataError: A name is unknown, an operation fails, or a limit is exceeded.
-        """
-        self.steps = 0
+    def _evaluated(self, compiled: Any, row: Mapping[str, Any], native: bool) -> Any:
+        self._steps = 0
         try:
-            if not template.is_value:
-                return _bounded(template.compiled.generate(row))
-            context = template.compiled.new_context(dict(row))
-            for _ in template.compiled.root_render_func(context):
+            if not native:
+                return _concatenated(compiled.generate(row))
+            context = compiled.new_context(dict(row))
+            for _ in compiled.root_render_func(context):
                 pass
             value = context.vars["result"]
             value = [*self._counted(value)] if isinstance(value, Iterator) else value
@@ -173,8 +134,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
             yield value
 
     def _count(self, steps: int = 1) -> None:
-        self.steps += steps
-        if self.steps > MOST_STEPS:
+        self._steps += steps
+        if self._steps > MOST_STEPS:
             raise SecurityError(f"the template takes more than {MOST_STEPS:,} steps")
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
@@ -186,8 +147,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Call a method or macro, within the limits."""
         self._count()
         owner, name = getattr(obj, "__self__", None), getattr(obj, "__name__", "")
-        if name in ("format", "format_map"):
-            raise SecurityError("formatting is not available here. Use ~")
+        if name in DENIED:
+            raise SecurityError(f"the method {name} is not available here")
         if isinstance(owner, str) and name == "replace" and len(args) > 1:
             return _replaced(owner, *args[:3])
         if isinstance(owner, str) and name == "join" and args:
@@ -202,18 +163,21 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if operator == "**" and numbers:
             _refuse_size(1_000 * abs(right) * int(abs(left)).bit_length())
         elif operator in ("*", "+") and not numbers:
-            sizes = [
-                each if isinstance(each, int) else _size(each) for each in (left, right)
-            ]
-            _refuse_size(sizes[0] * sizes[1] if operator == "*" else sum(sizes))
+            first, second = (
+                n if isinstance(n, int) else _size(n) for n in (left, right)
+            )
+            _refuse_size(first * second if operator == "*" else first + second)
         return super().call_binop(context, operator, left, right)
+
+
+def _filtered(name: str, node: Any) -> nodes.Filter:
+    return nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)
 
 
 def _only_expression(tree: nodes.Template) -> nodes.Expr | None:
     """Return the expression of a template that is one `{{ … }}`."""
-    if len(tree.body) != 1 or not isinstance(tree.body[0], nodes.Output):
-        return None
-    parts = tree.body[0].nodes
+    body = tree.body[0] if len(tree.body) == 1 else None
+    parts = body.nodes if isinstance(body, nodes.Output) else []
     is_one = len(parts) == 1 and not isinstance(parts[0], nodes.TemplateData)
     return parts[0] if is_one else None
 
@@ -227,18 +191,14 @@ def _refuse_size(size: float) -> None:
         raise SecurityError(f"a value exceeds {MOST_CHARACTERS:,} characters or items")
 
 
-def _bounded(parts: Iterable[str]) -> str:
+def _concatenated(parts: Iterable[Any]) -> str:
     kept: list[str] = []
     size = 0
-    for part in parts:
+    for part in map(str, parts):
         size += len(part)
         _refuse_size(size)
         kept.append(part)
     return "".join(kept)
-
-
-def _concatenated(parts: Iterable[Any]) -> str:
-    return _bounded(map(str, parts))
 
 
 def _joined(values: Iterable[Any], d: str = "", attribute: Any = None) -> str:

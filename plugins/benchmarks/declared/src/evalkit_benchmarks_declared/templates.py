@@ -46,8 +46,7 @@ def compile_expression(text: str, language: Language, *, native: bool) -> Evalua
         return lambda row: fill(text, row)
     from evalkit_benchmarks_declared.sandbox import sandbox
 
-    template = sandbox().template(text, native=native)
-    return lambda row: sandbox().evaluate(template, row)
+    return sandbox().function(text, native=native)
 
 
 def _column(text: str) -> Evaluate:

@@ -124,8 +124,8 @@ class Shots(_Declared):
     examples: tuple[Mapping[str, Any], ...] | None = None
     """The examples themselves, in place of a source: fields of the input, and
     `answer`."""
-    draw: Literal["random", "balanced", "first", "lm-eval", "helm"] | None = None
-    """By chance; by chance with each answer equally often; in their order; as
+    draw: Literal["first", "random", "balanced", "lm-eval", "helm"] | None = None
+    """In their order; by chance; by chance with each answer equally often; as
     lm-evaluation-harness does, anew for each example; or as HELM does. By default
     `examples` stand in their order, and those of a source are drawn."""
     match: str | None = None

@@ -195,6 +195,8 @@ def _load(component: Component) -> tuple[str | None, float | None, str]:
         start = time.perf_counter()
         import_component(component)
         seconds = time.perf_counter() - start
+        if component.own_kind:
+            _refuse_variants(component.name)
         bound = load_component(component)
         if component.kind == "perturbations":
             Resolver(Registry()).perturbation(bound)
@@ -213,6 +215,17 @@ def _load(component: Component) -> tuple[str | None, float | None, str]:
     except EvalkitError as error:
         problem = str(error)
     return problem, seconds, note
+
+
+def _refuse_variants(name: str) -> None:
+    """Raise what is wrong with a variant of a benchmark."""
+    from evalkit import Registry
+    from evalkit_benchmarks_declared import expand, find_refused
+
+    registry = Registry()
+    for several in expand(name, registry).evaluated.values():
+        for _, error in find_refused(several, registry):
+            raise error
 
 
 def _lacking(bound: BoundDataset | BoundTask) -> str:

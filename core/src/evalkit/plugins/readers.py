@@ -24,7 +24,7 @@ from evalkit.plugins.importing import import_component, load_error
 
 _REFERENCE = re.compile(r"([^:]+(?::.*?)??)(?::([\w-]+=.*|\{.*))?", re.DOTALL)
 
-_selected: dict[Component, ReadPlugin] = {}
+_selected: dict[str, ReadPlugin] = {}
 """What was read to learn a name, and is loaded next."""
 
 
@@ -45,17 +45,16 @@ def select_read(text: str, catalog: Catalog) -> tuple[Component, Mapping[str, An
     place, given = match.groups() if match else (text, None)
     found = _read(place, catalog)
     component = Component(DATASETS, found.name, place, AS_READ, NO_VERSION)
-    _selected[component] = found
+    _selected[place] = found
     return component, parse_reference(f"_:{given or ''}").parameters
 
 
 def read_component(component: Component) -> ReadPlugin | None:
     """Read a component whose value is a file; None where it is an object of Python."""
-    if component in _selected:
-        return _selected.pop(component)
     catalog = find_components()
     if component.distribution == AS_READ:
-        return _read(component.value, catalog)
+        found = _selected.pop(component.value, None)
+        return found or _read(component.value, catalog)
     module, _, file = component.value.partition("[")[0].partition(":")
     if catalog.reader_of(file.strip()) is None:
         return None

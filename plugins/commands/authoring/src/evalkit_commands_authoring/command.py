@@ -65,7 +65,7 @@ def new_command(
       evalkit new metric brevity --from ./my_metric.py:Brevity
 
     KIND is a kind of plugin, in the singular or plural: metric, task, dataset,
-    perturbation, annotator, model, adapter, schema, observer, command or
+    benchmark, perturbation, annotator, model, adapter, schema, observer, command or
     storage. NAME is what users will type. The package is whole: a plugin that works,
     typed and documented, tests that pass, a README, a licence, and a file for CI. What
     is left out is asked for, on a terminal.

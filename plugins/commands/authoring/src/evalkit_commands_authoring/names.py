@@ -107,7 +107,7 @@ def refuse_taken(
                 f"evalkit has a command called {name!r} already: choose another name"
             )
     for component in Registry().catalog.components:
-        if (component.kind, component.name) in plugins:
+        if component.id.partition("/")[::2] in plugins:
             raise UnknownPluginError(
                 f"{component.origin} is called so already: choose another name"
             )

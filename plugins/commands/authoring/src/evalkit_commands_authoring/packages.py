@@ -18,7 +18,7 @@ from evalkit_commands_authoring.templates import (
     article,
     common_text,
     conftest_text,
-    module_text,
+    module_texts,
     tests_text,
 )
 
@@ -33,6 +33,7 @@ _USES = {
     "metrics": ["evalkit eval DATASET --predictions FILE -m my-thing"],
     "perturbations": ["evalkit perturb DATASET --perturbation my-thing -o FILE"],
     "tasks": ["evalkit eval --task my-thing --data FILE --predictions FILE"],
+    "benchmarks": ["evalkit eval my-thing --model NAME"],
     "datasets": ["evalkit eval my-thing --predictions FILE"],
     "annotators": ["evalkit eval DATASET --predictions FILE --annotate my-thing"],
     "models": ["evalkit eval DATASET --model my-thing"],
@@ -72,7 +73,14 @@ def package_files(
     names: Names, template: Template, author: Author, source: Source | None
 ) -> dict[str, str]:
     """Return the texts of all files of a package, by their paths in it."""
-    own = module_text(names.kind) if source is None else source.text
+    own = (
+        {f"{names.module}.py": source.text}
+        if source is not None
+        else {
+            names.put_into(name): names.put_into(text)
+            for name, text in module_texts(names.kind).items()
+        }
+    )
     tests = tests_text(names.kind) if source is None else _tests_of(names)
     values = _values(names, template, author, source)
     package = f"src/{names.package}"
@@ -89,7 +97,7 @@ def package_files(
         ".github/workflows/test.yml": common_text("test.yml"),
         **more,
         f"{package}/__init__.py": _docstring(values["summary"]),
-        f"{package}/{names.module}.py": own if source else names.put_into(own),
+        **{f"{package}/{name}": text for name, text in own.items()},
         f"tests/test_{names.module}.py": names.put_into(tests),
     }
 
@@ -103,7 +111,8 @@ def entry_points(
         target, further = template.target, template.further
     else:
         target, further = source.target, {}
-    own = f"{names.package}.{names.module}:{names.put_into(target)}"
+    is_file = "." in target
+    own = f"{names.package if is_file else module}:{names.put_into(target)}"
     points = {f"evalkit.{names.kind}": {names.put_into(template.name): own}}
     for group, values in further.items():
         put = {names.put_into(name): names.put_into(to) for name, to in values.items()}

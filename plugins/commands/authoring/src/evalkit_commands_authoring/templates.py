@@ -38,7 +38,7 @@ class Template(BaseModel):
 
     Attributes:
         summary: What the plugin does, in a few words.
-        target: What the entry point names in the module.
+        target: What the entry point names in the module, or a file in the package.
         name: The entry point's name; that of the component by default.
         requires: What the package requires.
         test_requires: What its tests require.
@@ -65,9 +65,18 @@ def read_template(kind: str) -> Template:
     return Template.model_validate(_tables(kind))
 
 
+def module_texts(kind: str) -> dict[str, str]:
+    """Return the files of a template that are the plugin, by name."""
+    return {
+        each.name: each.read_text(encoding="utf-8")
+        for each in (_folder() / kind).iterdir()
+        if each.name.startswith("my_thing.")
+    }
+
+
 def module_text(kind: str) -> str:
-    """Return the module of a template."""
-    return _text(kind, "my_thing.py")
+    """Return all that is the plugin of a template."""
+    return "\n".join(module_texts(kind).values())
 
 
 def tests_text(kind: str) -> str:

@@ -25,7 +25,17 @@ def benchmark_schema() -> dict[str, Any]:
         if "properties" in definition:
             _describe(definition, getattr(parts, name))
     schema["title"] = "A benchmark file of evalkit"
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    version = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": version, **_in_order(schema)}
+
+
+def _in_order(value: Any) -> Any:
+    """Sort enumerations, whose order depends on what was imported before."""
+    if isinstance(value, list):
+        return [*map(_in_order, value)]
+    if not isinstance(value, dict):
+        return value
+    return {k: sorted(v) if k == "enum" else _in_order(v) for k, v in value.items()}
 
 
 def _describe(definition: dict[str, Any], model: type) -> None:

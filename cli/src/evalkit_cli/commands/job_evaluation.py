@@ -46,11 +46,18 @@ def evaluate_all(
             failures.setdefault(str(error), []).append((job, error))
     for text, failed in failures.items():
         # what stops all of them is no fault of their files
-        named = [job.path for job, _ in failed if job.path not in text]
-        paths = "" if len(failed) == len(work) else ", ".join(named)
+        named = [_name(job, folder) for job, _ in failed]
+        is_all = [job for job, _ in failed] == work
+        paths = "" if is_all else ", ".join(name for name in named if name not in text)
         message = name_standard_input(f"{paths}: {text}" if paths else text, folder)
         echo_error(failed[0][1], message)
     return results, bool(failures)
+
+
+def _name(job: Job, folder: Path) -> str:
+    """Name the file of predictions, or what a model was asked about."""
+    is_asked = folder in Path(job.path).parent.parents
+    return job.dataset if is_asked else job.path
 
 
 def _evaluate(job: Job, shared: Shared, several: bool) -> Result:

@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit import Registry, Result
 from evalkit.base.progress import Progress
-from evalkit.catalog import (
-    WITHOUT_PLUGIN,
-    Bound,
-    BoundDataset,
-    BoundMetric,
-    Resolver,
-    metric_of,
-)
-from evalkit.errors import EvalkitError, PluginError, StorageError
+from evalkit.catalog import Bound, BoundDataset, BoundMetric, Resolver, metric_of
+from evalkit.errors import EvalkitError, StorageError
+from evalkit.plugins.components import GIVEN, WITHOUT_PLUGIN
 from evalkit.plugins.provenance import environment
 from evalkit.predictions.preparation import identify
 from evalkit.reading.given_rows import rows_of
@@ -153,13 +147,16 @@ def _load_components(
     record: RunRecord, resolver: Resolver
 ) -> tuple[list[tuple[recorded.Component, Bound]], list[str]]:
     """Return the plugins of a run, and why others than metrics cannot be loaded."""
-    loaded, unloaded = [], []
+    loaded: list[tuple[recorded.Component, Bound]] = []
+    unloaded = []
     for component in record.components:
-        if component.distribution in WITHOUT_PLUGIN:
+        # a task that the dataset makes is part of it
+        is_made = component.kind == "tasks" and component.distribution == GIVEN
+        if (is_made and loaded) or component.distribution in WITHOUT_PLUGIN:
             continue
         try:
             loaded.append((component, bound_component(component, resolver)))
-        except PluginError as error:
+        except EvalkitError as error:
             if component.kind != "metrics":  # `unverified` names those
                 unloaded.append(f"{component.id}: {error}")
     return loaded, unloaded

@@ -28,9 +28,8 @@ def with_contract(kind: str, page: str) -> str:
 
 
 def pages() -> dict[str, Path]:
-    """Return the page of each kind of plugin; benchmarks have that of datasets."""
-    kinds = {kind.spec: kind.name for kind in reversed([*all_kinds()]) if kind.hooks}
-    return {name: FOLDER / f"{name}.md" for name in kinds.values()}
+    """Return the page of each kind of plugin."""
+    return {kind.name: FOLDER / f"{kind.name}.md" for kind in all_kinds() if kind.hooks}
 
 
 def main() -> None:

@@ -177,6 +177,7 @@ LEFT = {
     "plugins/analysis/robustness",
     "plugins/analysis/upkeep",
     "plugins/annotators/columns",
+    "plugins/benchmarks/declared",
     "plugins/commands/perturb",
     "plugins/commands/publish",
     "plugins/models/base",

@@ -78,6 +78,7 @@ def test_every_object_forbids_unknown_keys_and_requires_all_known_ones() -> None
                 optional |= {"source", "sha256", "differing", "missing", "unnamed"}
             if "commit" in schema["properties"]:
                 optional |= {"commit", "hash"}
+            optional |= {"read_from"}  # what only a file that was read has
             optional |= {"job", "system"}  # what files beside predictions tell
             required = set(schema["properties"]) - optional
             assert set(schema["required"]) == required

@@ -28,7 +28,5 @@ if TYPE_CHECKING:
     from evalkit.statistics.resampling import DRAWS_BY_METHOD as DRAWS_BY_METHOD
     from evalkit.statistics.student_t import check_confidence as check_confidence
     from evalkit.workflows.rescoring import score_crossings as score_crossings
-    from evalkit.workflows.whole_rows import WholeRows as WholeRows
-    from evalkit.workflows.whole_rows import load_whole_rows as load_whole_rows
 else:
     __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -186,7 +186,8 @@ def test_data_elsewhere_is_named_as_unchecked(
     bench: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("EVALKIT_OFFLINE", raising=False)
-    bench(variants={}, data={"hub": "nobody/nothing", "id": "key", "answer": "large"})
+    data = {"hub": "nobody/nothing", "id": "key", "answer": "large"}
+    bench(variants={}, aggregate=None, data=data)
     done = run("validate", "bench.yaml")
     assert done.exit_code == 0
     assert done.stdout.startswith("bench.yaml: rows not checked: ")

@@ -1,10 +1,16 @@
-"""The kind `benchmarks`: data sets that a file declares, with prompts and metrics."""
+"""The kind `benchmarks`: datasets that a file declares."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from evalkit.catalog import Kind
 
-from evalkit.plugins.bound import DATASETS
 
-BENCHMARKS = replace(DATASETS, name="benchmarks", word="benchmark")
-"""A benchmark is a data set: it implements the same hooks."""
+class BenchmarkSpec:
+    """A benchmark is a dataset, which a file declares without code.
+
+    `evalkit show --contract datasets` has the hooks, and `docs/benchmarks.md` the keys
+    of the file.
+    """
+
+
+BENCHMARKS = Kind("benchmarks", BenchmarkSpec)

@@ -14,7 +14,6 @@ written last. Rows without a manifest of their SHA-256 are not published yet.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import tempfile
@@ -22,8 +21,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from evalkit import Registry
+from evalkit.base.json_text import json_lines
 from evalkit.errors import EvalkitError, ObjectExistsError, StorageError
 from evalkit.places import is_remote, join, local_file, put, refuse_offline, uri_of
+from evalkit.plugins.sources import sha256_of
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
 
@@ -78,12 +80,12 @@ def publish(
         StorageError: It cannot be written.
     """
     refuse_offline(publication.folder)
-    sha256 = _sha256(publication.path)
+    sha256 = sha256_of(publication.path)
     size = publication.path.stat().st_size
     uri = join(publication.folder, f"{publication.name}.jsonl")
     place = join(publication.folder, f"{publication.name}.manifest.json")
     rows = local_file(uri)
-    has_rows = rows is not None and _sha256(rows) == sha256
+    has_rows = rows is not None and sha256_of(rows) == sha256
     if rows is not None and not has_rows and not overwrite:
         option = _OPTIONS["model" if "model" in publication.facts else "dataset"]
         raise ObjectExistsError(
@@ -104,11 +106,6 @@ def publish(
         _put_text(f"{json.dumps(manifest, indent=2)}\n", place)
         state = WRITTEN
     return Published(uri, publication.rows, size, sha256, state)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _described(place: str) -> str | None:
@@ -181,27 +178,31 @@ def prepare_dataset(
     Raises:
         EvalkitError: The rows cannot be loaded, or a name is illegal.
     """
-    from evalkit.catalog import is_file_name, model_name
-    from evalkit.reporting import load_whole_rows
+    from evalkit.catalog import Resolver, bind_dataset, is_file_name, model_name
+    from evalkit.examples.checking import checked_inputs
+    from evalkit.examples.loading import load_rows
+    from evalkit.examples.table import convert_examples
+    from evalkit.predictions.input_rows import rows_of_columns
 
-    whole = load_whole_rows(dataset, task=task, split=split)
+    resolver = Resolver(Registry())
+    bound = bind_dataset(resolver, dataset, task)
+    of_task = resolver.task(bound)
+    split = split or bound.default_split
+    loaded = checked_inputs(bound, of_task, load_rows(bound, of_task, split))
+    if of_task.answer_kind != "none":
+        convert_examples(bound, of_task, loaded)
+    rows = rows_of_columns(of_task, loaded.frame, loaded.nested, loaded.frame.columns)
     is_file = is_file_name(dataset)
     own = model_name(Path(dataset)) if is_file else dataset.partition("@")[0]
     chosen = _legal_name("dataset", name or own)
     if prefix is not None and not chosen.startswith(f"{prefix}-"):
         chosen = f"{_legal_name('prefix', prefix)}-{chosen}"
     path = staging / "rows.jsonl"
-    whole.save(path)
-    facts = {
-        "name": chosen,
-        "task": whole.task,
-        "split": whole.split,
-        "version": whole.version,
-        "license": whole.license,
-        "source_url": whole.source_url,
-    }
-    folder = join(_root(root), "datasets", _legal_name("task", whole.task))
-    return Publication(path, folder, chosen, len(whole.rows), facts)
+    path.write_bytes("".join(json_lines(rows)).encode())
+    facts = {"name": chosen, "task": of_task.component.name, "split": split}
+    facts |= {k: getattr(bound, k) for k in ("version", "license", "source_url")}
+    folder = join(_root(root), "datasets", _legal_name("task", facts["task"]))
+    return Publication(path, folder, chosen, len(rows), facts)
 
 
 def prepare_predictions(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 import pytest
 
 import evalkit_testing
 from evalkit import EvalkitError, PluginError, Registry
-from evalkit.catalog import Component, FunctionMetric, Resolver
+from evalkit.catalog import Component, FunctionMetric, Resolver, import_component
 from evalkit.errors import RequiredParameterError, StorageError
 from evalkit_testing.distributions import (
     DISTRIBUTION_LAWS,
@@ -200,7 +200,8 @@ def _checking(
     def run() -> None:
         _verify_options(component, check.__name__, options, [*takes])
         given = dict(options)
-        plugin = _plugin_of(component, given.pop("plugin", component.name))
+        named = given.pop("plugin", None) or _with_choices(component)
+        plugin = _plugin_of(component, named)
         if "max_examples" in takes:
             given.setdefault("max_examples", count)
         if group.laws is not None:
@@ -244,6 +245,17 @@ def _verify_options(
             f"{whose} gives plugin={plugin!r}: it must be {component.name!r}, with "
             "parameters if it takes some"
         )
+
+
+def _with_choices(component: Component) -> str:
+    """Name a component with the first value of each choice that it requires."""
+    model = getattr(import_component(component), "Parameters", None)
+    choices = [
+        f"{name}={get_args(field.annotation)[0]}"
+        for name, field in getattr(model, "model_fields", {}).items()
+        if field.is_required() and get_origin(field.annotation) is Literal
+    ]
+    return ":".join([component.name, *filter(None, [",".join(choices)])])
 
 
 def _plugin_of(component: Component, plugin: str) -> str:

@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit_cli.options.choices import InputFile, apply
+from evalkit_cli.options.choices import InputFile, apply, setting
 from evalkit_cli.options.completion import complete_names
 
 if TYPE_CHECKING:
     from evalkit import Registry
     from evalkit.catalog import Bound
 
-params_option = click.option(
-    "--params",
-    type=InputFile(),
-    envvar="EVALKIT_PARAMS",
-    help="JSON file of parameters by name of the metric.",
+params_option = setting(
+    "--params", type=InputFile(), help="JSON file of parameters by name of the metric."
 )
 
 metric_options = apply(

@@ -9,8 +9,9 @@ import click
 
 from evalkit_cli.commands.gates import exit_if_worse
 from evalkit_cli.options.choices import setting
-from evalkit_cli.options.completion import complete_names, complete_runs
+from evalkit_cli.options.completion import complete_runs
 from evalkit_cli.options.local_plugins import plugin_option
+from evalkit_cli.options.metrics import metric_with
 from evalkit_cli.options.run_names import run_paths
 from evalkit_cli.options.runs import (
     folder_option,
@@ -28,15 +29,7 @@ _FEWEST_RUNS = 2
 
 @click.command("compare")
 @click.argument("runs", nargs=-1, metavar="RUN RUN…", shell_complete=complete_runs)
-@click.option(
-    "-m",
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="NAME[:KEY=VALUE,…]",
-    shell_complete=complete_names("metrics"),
-    help="Compare this metric instead of all that the runs share; repeatable.",
-)
+@metric_with("Compare this metric instead of all that the runs share; repeatable.")
 @setting(
     "--by-tag/--no-tags",
     "tags",

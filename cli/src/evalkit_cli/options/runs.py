@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from evalkit_cli.options.choices import Decorator, setting
+from evalkit_cli.options.choices import Decorator, apply, setting
 from evalkit_cli.options.places import RunsFolder
 
 FORMATS = ("table", "md", "csv", "latex")
@@ -59,6 +59,9 @@ verbose_option = verbose_with(
 )
 
 folder_option = folder_with("Folder that runs were written to")
-store_option = folder_with(
-    "Folder that runs are found in, and that the new one is written to"
+
+new_run_options = apply(
+    folder_with("Folder that runs are found in, and that the new one is written to"),
+    *(json_option, format_option, quiet_option, verbose_option),
 )
+"""Options of a command that makes a run of others: where it is, how it is printed."""

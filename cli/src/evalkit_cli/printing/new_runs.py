@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,13 +13,11 @@ if TYPE_CHECKING:
     from evalkit import Result
 
 
-def print_new_run(
-    result: Result, table_format: str, *, as_json: bool, quiet: bool, verbose: bool
-) -> None:
+def print_new_run(result: Result, *, quiet: bool, **how: Any) -> None:
     """Print the report of a new run, and which runs it was made of."""
-    print_run(result, table_format, as_json=as_json, quiet=quiet, verbose=verbose)
-    if not quiet and not as_json:
-        echo(_origin(result), err=table_format != "table")
+    print_run(result, quiet=quiet, **how)
+    if not quiet and not how["as_json"]:
+        echo(_origin(result), err=how["table_format"] != "table")
     if result.is_failed:
         raise click.exceptions.Exit(1)
 

@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit_cli.commands.job_evaluation import (
-    Shared,
-    evaluate_all,
-    options_of,
-)
+from evalkit_cli.commands.job_evaluation import Shared, evaluate_all, options_of
 from evalkit_cli.commands.judge_plans_of_jobs import (
     plans_of_jobs,
     refuse_what_is_not_planned,
@@ -77,11 +73,7 @@ from evalkit_cli.options.scoring import observer_option, scoring_options
 from evalkit_cli.printing.means import print_means
 from evalkit_cli.printing.planned_requests import print_plans
 from evalkit_cli.printing.progress_bar import watched
-from evalkit_cli.printing.streams import (
-    echo,
-    echo_json,
-    plugin_output_to_stderr,
-)
+from evalkit_cli.printing.streams import echo, echo_json, plugin_output_to_stderr
 from evalkit_cli.printing.unread_answers import warn_of_unread
 
 if TYPE_CHECKING:

@@ -59,7 +59,7 @@ def merge_command(
     if len(runs) < _FEWEST_RUNS:
         raise click.UsageError("name at least two runs (see `evalkit runs`).")
     from evalkit_analysis_upkeep import merge
-    from evalkit_cli.printing.new_runs import print_new_run
+    from evalkit_cli.printing.run_views import print_new_run
 
     with plugin_output_to_stderr(), watched(quiet) as progress:
         result = merge(

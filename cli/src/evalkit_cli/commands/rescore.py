@@ -62,7 +62,7 @@ def rescore_command(
     failed; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
     from evalkit import Registry, rescore
-    from evalkit_cli.printing.new_runs import print_new_run
+    from evalkit_cli.printing.run_views import print_new_run
 
     if not metrics:
         raise click.UsageError("name a metric (-m NAME).")

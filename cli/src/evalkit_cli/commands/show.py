@@ -27,9 +27,7 @@ from evalkit_cli.printing.shown_components import (
     show_contract,
     show_rows,
 )
-from evalkit_cli.printing.streams import (
-    plugin_output_to_stderr,
-)
+from evalkit_cli.printing.streams import plugin_output_to_stderr
 
 if TYPE_CHECKING:
     from evalkit import Result

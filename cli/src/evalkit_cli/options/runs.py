@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from evalkit_cli.options.choices import Decorator, apply, setting
-from evalkit_cli.options.places import RunsFolder
+from evalkit_cli.options.choices import Decorator, RunsFolder, apply, setting
 
 FORMATS = ("table", "md", "csv", "latex")
 

@@ -11,6 +11,7 @@ from evalkit_cli.options.benchmarks import chosen_datasets
 from evalkit_cli.options.cached import kept_by_kind
 from evalkit_cli.options.choices import (
     InputFile,
+    RunsFolder,
     chosen_dataset,
     data_options,
     read_filters,
@@ -19,7 +20,6 @@ from evalkit_cli.options.choices import (
 from evalkit_cli.options.completion import complete_names, complete_runs
 from evalkit_cli.options.example_changes import example_options, read_example_options
 from evalkit_cli.options.local_plugins import plugin_option
-from evalkit_cli.options.places import RunsFolder
 from evalkit_cli.options.run_names import run_paths, since_option
 from evalkit_cli.options.runs import (
     folder_option,
@@ -28,10 +28,7 @@ from evalkit_cli.options.runs import (
     quiet_option,
     quiet_with,
 )
-from evalkit_cli.printing.comparison_report import (
-    show_compared,
-    show_compared_interval,
-)
+from evalkit_cli.printing.comparison_report import show_compared, show_compared_interval
 from evalkit_cli.printing.drop_lines import adjusted as adjusted_drop
 from evalkit_cli.printing.escapes import for_terminal
 from evalkit_cli.printing.planned_requests import print_plans

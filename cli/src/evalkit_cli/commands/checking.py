@@ -181,12 +181,7 @@ def _main() -> None:
 
 def _load(component: Component) -> tuple[str | None, float | None, str]:
     """Return what is wrong with it, its seconds of import, and what it lacks."""
-    from evalkit.catalog import (
-        Registry,
-        Resolver,
-        import_component,
-        load_component,
-    )
+    from evalkit.catalog import Registry, Resolver, import_component, load_component
     from evalkit.errors import EvalkitError, RequiredParameterError
 
     problem = seconds = None

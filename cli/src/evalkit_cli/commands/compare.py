@@ -8,8 +8,10 @@ from typing import Any
 import click
 
 from evalkit_cli.commands.gates import exit_if_worse
-from evalkit_cli.options.completion import complete_names, complete_runs
+from evalkit_cli.options.choices import setting
+from evalkit_cli.options.completion import complete_runs
 from evalkit_cli.options.local_plugins import plugin_option
+from evalkit_cli.options.metrics import metric_with
 from evalkit_cli.options.run_names import run_paths
 from evalkit_cli.options.runs import (
     folder_option,
@@ -27,31 +29,20 @@ _FEWEST_RUNS = 2
 
 @click.command("compare")
 @click.argument("runs", nargs=-1, metavar="RUN RUN…", shell_complete=complete_runs)
-@click.option(
-    "-m",
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="NAME[:KEY=VALUE,…]",
-    shell_complete=complete_names("metrics"),
-    help="Compare this metric instead of all that the runs share; repeatable.",
-)
-@click.option(
+@metric_with("Compare this metric instead of all that the runs share; repeatable.")
+@setting(
     "--by-tag/--no-tags",
     "tags",
     default=True,
-    show_default=True,
-    envvar="EVALKIT_BY_TAG",
     help="Whether every tag is compared too.",
 )
 @min_n_with(
     "Leave out tags of fewer examples; every tag that is compared widens the "
     "intervals of all."
 )
-@click.option(
+@setting(
     "--common",
     is_flag=True,
-    envvar="EVALKIT_COMMON",
     help="Compare the examples that both runs have, although their data differ.",
 )
 @click.option(
@@ -60,22 +51,19 @@ _FEWEST_RUNS = 2
     metavar="FIELD",
     help="Compare runs that differ in this field, such as extraction. Repeatable.",
 )
-@click.option(
+@setting(
     "--all-pairs",
     is_flag=True,
-    envvar="EVALKIT_ALL_PAIRS",
     help="Compare every pair of runs, not only each with the first.",
 )
-@click.option(
+@setting(
     "--margin",
     type=click.FloatRange(min=0, min_open=True),
-    envvar="EVALKIT_MARGIN",
     help="Differences up to this count as none; as stored: 0.01 is one point.",
 )
-@click.option(
+@setting(
     "--fail-if-worse",
     is_flag=True,
-    envvar="EVALKIT_FAIL_IF_WORSE",
     help="Exit with 3 where the first run is shown to be worse than another, by more "
     "than --margin if that is given, by any metric on the whole set.",
 )

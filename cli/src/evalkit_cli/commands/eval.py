@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit_cli.commands.job_evaluation import (
-    Shared,
-    evaluate_all,
-    options_of,
-)
+from evalkit_cli.commands.job_evaluation import Shared, evaluate_all, options_of
 from evalkit_cli.commands.judge_plans_of_jobs import (
     plans_of_jobs,
     refuse_what_is_not_planned,
@@ -50,6 +46,7 @@ from evalkit_cli.options.choices import (
     normalise_option,
     policy_options,
     read_names,
+    setting,
     several_data_options,
 )
 from evalkit_cli.options.completion import complete_names
@@ -76,11 +73,7 @@ from evalkit_cli.options.scoring import observer_option, scoring_options
 from evalkit_cli.printing.means import print_means
 from evalkit_cli.printing.planned_requests import print_plans
 from evalkit_cli.printing.progress_bar import watched
-from evalkit_cli.printing.streams import (
-    echo,
-    echo_json,
-    plugin_output_to_stderr,
-)
+from evalkit_cli.printing.streams import echo, echo_json, plugin_output_to_stderr
 from evalkit_cli.printing.unread_answers import warn_of_unread
 
 if TYPE_CHECKING:
@@ -101,10 +94,9 @@ if TYPE_CHECKING:
     "whose responses are evaluated again; repeat it for several models. Without it, "
     "predictions that ship with the data set are scored.",
 )
-@click.option(
+@setting(
     "--predictions-dir",
     type=click.Path(file_okay=False),
-    envvar="EVALKIT_PREDICTIONS_DIR",
     help="Folder of one model's predictions, one file named after each data set: all "
     "data sets (of --task, where it is given) that have one are evaluated.",
 )
@@ -143,28 +135,25 @@ if TYPE_CHECKING:
 @scoring_options
 @perturbed_options
 @folder_with("Folder that runs are written to", "out")
-@click.option(
+@setting(
     "--no-examples",
     is_flag=True,
-    envvar="EVALKIT_NO_EXAMPLES",
     help="Leave answers, predictions, rejected values and columns of the data out of "
     "the run folder.",
 )
-@click.option(
+@setting(
     "--keep",
     metavar="NAMES|none",
-    envvar="EVALKIT_KEEP",
     callback=lambda _context, _option, given: read_names(given),
     help="Columns of the data to keep in the run, joined by commas, so that `show RUN "
     "--by` can use them; by default those of at most 50 values of at most 64 "
     "characters, but for what a model is sent.",
 )
-@click.option(
+@setting(
     "--fail-under",
     "thresholds",
     multiple=True,
     metavar=FORM,
-    envvar="EVALKIT_FAIL_UNDER",
     help="Exit with 3 where this score is less (more, where lower is better): "
     "accuracy=0.8, or accuracy=80%. accuracy=0.8@lower asks it of the lower bound of "
     "the interval, @upper of the upper one; accuracy@TAG=0.7 of a tag, "

@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit_cli.options.choices import (
-    chosen_dataset,
-    data_options,
-    read_filters,
-)
+from evalkit_cli.options.choices import chosen_dataset, data_options, read_filters
 from evalkit_cli.options.example_changes import example_options, read_example_options
 from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.runs import quiet_with

@@ -29,87 +29,67 @@ if TYPE_CHECKING:
     from evalkit_cli.commands.checking import Outcome
 
 
-class ChosenPerturbations:
-    """Which perturbations are listed.
+class _Chosen:
+    """Which plugins of a kind are listed, as they say themselves."""
 
-    Args:
-        family: One of their families.
-    """
+    kind = "perturbations"
+    options = "--family chooses"
 
-    def __init__(self, family: str) -> None:
-        self._family = family
+    def __init__(self, family: str | None, **wanted: str | None) -> None:
+        self._family, self._wanted = family, wanted
         self._families: set[str] = set()
+        if family is None:
+            self.kind = "datasets"
+            self.options = "--task, --language and --tag choose"
 
     def none(self) -> str:
         """Say that none was wanted, and which families those that were seen have."""
+        if self._family is None:
+            return "no installed data set is of this task, language and tag"
         seen = f"; there are {', '.join(sorted(self._families))}"
         there_are = seen if self._families else ""
         return f"no installed perturbation is of the family {self._family}{there_are}"
 
     def has(self, component: Component) -> bool:
-        """Import a perturbation and tell whether it is wanted; one that fails is named.
-
-        Where it cannot be built without a parameter, its class says the families.
-        """
+        """Import a plugin and tell whether it is wanted; one that fails is named."""
         from evalkit import EvalkitError
+
+        wanted = self._has_dataset if self._family is None else self._has_perturbation
+        try:
+            with plugin_output_to_stderr():
+                return wanted(component)
+        except EvalkitError as error:
+            echo_lines(f"note: left out: {error}", err=True)
+            return False
+
+    def _has_perturbation(self, component: Component) -> bool:
+        """Where it cannot be built without a parameter, its class says the families."""
         from evalkit.catalog import import_component, load_component, read_attributes
         from evalkit.errors import RequiredParameterError
 
         try:
-            with plugin_output_to_stderr():
-                try:
-                    attributes = load_component(component).attributes
-                except RequiredParameterError:
-                    written = import_component(component)
-                    attributes, _ = read_attributes(component.kind, written)
-        except EvalkitError as error:
-            echo_lines(f"note: left out: {error}", err=True)
-            return False
+            attributes = load_component(component).attributes
+        except RequiredParameterError:
+            written = import_component(component)
+            attributes, _ = read_attributes(component.kind, written)
         families = attributes.get("families", ())
         self._families.update(families)
         return self._family in families
 
-
-class ChosenDatasets:
-    """Which data sets are listed.
-
-    Args:
-        task: Their task; None for any.
-        language: A language of their texts.
-        tag: One of their tags.
-    """
-
-    def __init__(self, task: str | None, language: str | None, tag: str | None) -> None:
-        self._task, self._language, self._tag = task, language, tag
-
-    def none(self) -> str:
-        """Say that none was wanted."""
-        return "no installed data set is of this task, language and tag"
-
-    def has(self, component: Component) -> bool:
-        """Import a data set and tell whether it is wanted; one that fails is named."""
-        from evalkit import EvalkitError, Registry
+    def _has_dataset(self, component: Component) -> bool:
+        from evalkit import Registry
         from evalkit.catalog import BoundDataset, Resolver, load_component
 
-        try:
-            with plugin_output_to_stderr():
-                bound = BoundDataset.of(load_component(component))
-                resolver = Resolver(Registry())
-                task = bound.task
-                if not isinstance(task, str):
-                    task = resolver.task(bound).component.name
-        except EvalkitError as error:
-            echo_lines(f"note: left out: {error}", err=True)
-            return False
-        return (
-            self._task in (None, task)
-            and (self._language is None or any(map(self._speaks, bound.languages)))
-            and (self._tag is None or self._tag in bound.tags)
-        )
-
-    def _speaks(self, code: str) -> bool:
-        """Tell whether a code is of the wanted language, in any region."""
-        return f"{code}-".lower().startswith(f"{self._language}-".lower())
+        bound = BoundDataset.of(load_component(component))
+        task = bound.task
+        if not isinstance(task, str):
+            task = Resolver(Registry()).task(bound).component.name
+        language, tag = self._wanted["language"], self._wanted["tag"]
+        start = f"{language}-".lower()
+        codes = [f"{code}-".lower() for code in bound.languages]  # en is also en-GB
+        is_in = language is None or any(code.startswith(start) for code in codes)
+        is_of = self._wanted["task"] in (None, task)
+        return is_of and is_in and (tag is None or tag in bound.tags)
 
 
 _SEEN_AT_ONCE = 10
@@ -186,9 +166,9 @@ def list_command(
     catalog = find_components()
     if kind == "commands":
         catalog = with_shadowed(catalog, _own_commands())
-    chosen = _chosen(task, language, tag, family)
+    chosen = _chosen(kind, family, task=task, language=language, tag=tag)
     if chosen is not None:
-        kind = _kind_of(chosen, kind)
+        kind = chosen.kind
     components = list(iter_kinds(catalog, kind))
     if kind is None and (check or search):
         components = [
@@ -214,25 +194,20 @@ def list_command(
 
 
 def _chosen(
-    task: str | None, language: str | None, tag: str | None, family: str | None
-) -> ChosenDatasets | ChosenPerturbations | None:
-    is_of_datasets = any((task, language, tag))
+    kind: str | None, family: str | None, **wanted: str | None
+) -> _Chosen | None:
+    is_of_datasets = any(wanted.values())
     if family and is_of_datasets:
         raise click.UsageError(
             "--family chooses perturbations, and --task, --language and --tag datasets."
         )
-    if family:
-        return ChosenPerturbations(family)
-    return ChosenDatasets(task, language, tag) if is_of_datasets else None
-
-
-def _kind_of(chosen: ChosenDatasets | ChosenPerturbations, kind: str | None) -> str:
-    chosen_kind, options = "perturbations", "--family chooses"
-    if isinstance(chosen, ChosenDatasets):
-        chosen_kind, options = "datasets", "--task, --language and --tag choose"
-    if kind not in (None, chosen_kind):
-        raise click.UsageError(f"{options} {chosen_kind}, and {kind} were named.")
-    return chosen_kind
+    if not family and not is_of_datasets:
+        return None
+    chosen = _Chosen(family or None, **wanted)
+    if kind not in (None, chosen.kind):
+        told = f"{chosen.options} {chosen.kind}"
+        raise click.UsageError(f"{told}, and {kind} were named.")
+    return chosen
 
 
 def _found(components: list[Component], words: list[str]) -> list[Component]:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from evalkit_cli.options.completion import complete_runs
 from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.run_names import run_paths
-from evalkit_cli.options.runs import (
-    format_option,
-    json_option,
-    quiet_option,
-    store_option,
-    verbose_option,
-)
+from evalkit_cli.options.runs import new_run_options
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import plugin_output_to_stderr
 
@@ -34,21 +29,15 @@ _FEWEST_RUNS = 2
     metavar="NAME",
     help="Name of the model of the new run; needed where the runs' differ.",
 )
-@store_option
-@json_option
-@format_option
-@quiet_option
-@verbose_option
+@new_run_options
 @plugin_option
 def merge_command(
     runs: tuple[str, ...],
     dataset: str | None,
     model: str | None,
     folder: Path,
-    as_json: bool,
-    table_format: str,
     quiet: bool,
-    verbose: bool,
+    **how: Any,
 ) -> None:
     """Put runs over disjoint examples together, as one run over all of them.
 
@@ -70,7 +59,7 @@ def merge_command(
     if len(runs) < _FEWEST_RUNS:
         raise click.UsageError("name at least two runs (see `evalkit runs`).")
     from evalkit_analysis_upkeep import merge
-    from evalkit_cli.printing.new_runs import print_new_run
+    from evalkit_cli.printing.run_views import print_new_run
 
     with plugin_output_to_stderr(), watched(quiet) as progress:
         result = merge(
@@ -81,4 +70,4 @@ def merge_command(
             out=folder,
             progress=progress,
         )
-    print_new_run(result, table_format, as_json=as_json, quiet=quiet, verbose=verbose)
+    print_new_run(result, quiet=quiet, **how)

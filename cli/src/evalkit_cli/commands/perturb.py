@@ -17,6 +17,7 @@ from evalkit_cli.options.choices import (
     read_filters,
     read_map,
     row_source,
+    setting,
 )
 from evalkit_cli.options.completion import complete_names
 from evalkit_cli.options.example_changes import example_options
@@ -59,10 +60,9 @@ def _complete_families(
     help="Perturb by each installed perturbation of this family, such as fairness or "
     "robustness; repeatable.",
 )
-@click.option(
+@setting(
     "--preset",
     type=click.Choice(_PRESETS),
-    envvar="EVALKIT_PRESET",
     help="How strong perturbations are that have presets; they choose medium.",
 )
 @click.option(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from evalkit_cli.options.choices import setting
 from evalkit_cli.options.completion import complete_runs
 from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.run_names import run_paths
@@ -24,11 +25,10 @@ _POINTS = "pt"
 @click.argument(
     "runs", nargs=-1, metavar="RUN [RUN]", shell_complete=complete_runs, required=True
 )
-@click.option(
+@setting(
     "--detect",
     required=True,
     metavar="SIZE",
-    envvar="EVALKIT_DETECT",
     help="The difference between two models that is to be found: 2pt are two "
     "percentage points; a number alone is in the unit that scores are stored in, where "
     "proportions are 0 to 1.",
@@ -39,21 +39,17 @@ _POINTS = "pt"
     metavar="NAME",
     help="Plan for this score of the run; default: the main one.",
 )
-@click.option(
+@setting(
     "--tags",
     type=click.IntRange(min=1),
     default=1,
-    show_default=True,
-    envvar="EVALKIT_TAGS",
     help="Tags that are compared, among whose tests the level is shared: as many "
     "examples are needed of each.",
 )
-@click.option(
+@setting(
     "--power",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.8,
-    show_default=True,
-    envvar="EVALKIT_POWER",
     help="Probability of finding the difference.",
 )
 @confidence_with(

@@ -114,15 +114,8 @@ def publish_command(
                     what, place, dataset=dataset, task=task, model=model
                 )
             else:
-                publication = prepare_dataset(
-                    what,
-                    place,
-                    Path(staging),
-                    task=task,
-                    split=split,
-                    name=name,
-                    prefix=prefix,
-                )
+                names = {"task": task, "split": split, "name": name, "prefix": prefix}
+                publication = prepare_dataset(what, place, Path(staging), **names)
             done = publish(publication, overwrite=overwrite, dry_run=dry_run)
     _report(done, as_json)
     if dataset is not None and not as_json and not dry_run:

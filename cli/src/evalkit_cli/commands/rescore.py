@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from evalkit_cli.options.completion import complete_names, complete_runs
+from evalkit_cli.options.completion import complete_runs
 from evalkit_cli.options.local_plugins import plugin_option
-from evalkit_cli.options.metrics import chosen_metrics, params_option
+from evalkit_cli.options.metrics import chosen_metrics, metric_with, params_option
 from evalkit_cli.options.run_names import run_paths
-from evalkit_cli.options.runs import (
-    format_option,
-    json_option,
-    quiet_option,
-    store_option,
-    verbose_option,
-)
+from evalkit_cli.options.runs import new_run_options
 from evalkit_cli.options.scoring import jobs_option, observer_option
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import plugin_output_to_stderr
@@ -24,15 +19,7 @@ from evalkit_cli.printing.streams import plugin_output_to_stderr
 
 @click.command("rescore")
 @click.argument("run", metavar="RUN", shell_complete=complete_runs)
-@click.option(
-    "-m",
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="NAME[:KEY=VALUE,…]",
-    shell_complete=complete_names("metrics"),
-    help="Compute this metric; repeatable.",
-)
+@metric_with("Compute this metric; repeatable.")
 @click.option(
     "--data",
     metavar="FILE",
@@ -42,24 +29,18 @@ from evalkit_cli.printing.streams import plugin_output_to_stderr
 @params_option
 @jobs_option
 @observer_option
-@store_option
-@json_option
-@format_option
-@quiet_option
-@verbose_option
+@new_run_options
 @plugin_option
 def rescore_command(
     run: str,
     metrics: tuple[str, ...],
-    data: str | None,
     params: Path | None,
+    data: str | None,
     jobs: int,
     observers: tuple[str, ...],
     folder: Path,
-    as_json: bool,
-    table_format: str,
     quiet: bool,
-    verbose: bool,
+    **how: Any,
 ) -> None:
     """Compute further metrics of a run from its folder.
 
@@ -81,7 +62,7 @@ def rescore_command(
     failed; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
     from evalkit import Registry, rescore
-    from evalkit_cli.printing.new_runs import print_new_run
+    from evalkit_cli.printing.run_views import print_new_run
 
     if not metrics:
         raise click.UsageError("name a metric (-m NAME).")
@@ -99,4 +80,4 @@ def rescore_command(
             registry=registry,
             progress=progress,
         )
-    print_new_run(result, table_format, as_json=as_json, quiet=quiet, verbose=verbose)
+    print_new_run(result, quiet=quiet, **how)

@@ -27,9 +27,7 @@ from evalkit_cli.printing.shown_components import (
     show_contract,
     show_rows,
 )
-from evalkit_cli.printing.streams import (
-    plugin_output_to_stderr,
-)
+from evalkit_cli.printing.streams import plugin_output_to_stderr
 
 if TYPE_CHECKING:
     from evalkit import Result
@@ -193,7 +191,7 @@ def show_command(
             show_component(context, what, as_json, options["verbose"])
     else:
         path = _find(what, folder, options["quiet"])
-        _show_run(path, as_json, show_text=show_text, **options)
+        _show_run(path, as_json=as_json, show_text=show_text, **options)
 
 
 def _as_dataset(what: str) -> str:
@@ -210,18 +208,8 @@ def _is_component(what: str) -> bool:
 
 
 _RUN_OPTIONS = (
-    *(
-        "wrong",
-        "unparsed",
-        "confusion",
-        "flips",
-        "tag",
-        "metric",
-        "limit",
-        "by",
-        "table_format",
-    ),
-    "data",
+    *("wrong", "unparsed", "confusion", "flips", "tag", "metric", "limit", "by"),
+    *("table_format", "data"),
 )
 
 
@@ -274,63 +262,51 @@ def _find(what: str, folder: Path, quiet: bool) -> Path:
 
 def _show_run(
     path: Path,
-    as_json: bool,
     wrong: bool,
     unparsed: bool,
-    confusion: bool,
     flips: str | None,
+    confusion: bool,
     tag: str | None,
     metric: str | None,
     limit: int,
     by: tuple[str, ...],
     data: str | None,
     show_text: bool,
-    table_format: str,
     quiet: bool,
     verbose: bool,
+    **how: Any,
 ) -> None:
     from evalkit import DataError, read_run
     from evalkit_cli.printing import run_views
     from evalkit_cli.printing.flip_views import print_flips
     from evalkit_cli.printing.unparsed_views import print_unparsed
 
-    views = _views(wrong, unparsed, confusion, flips)
+    asked = (wrong, unparsed, confusion, flips is not None)
+    views = [name for name, is_asked in zip(_VIEWS, asked, strict=True) if is_asked]
     _refuse_mixed(views, tag, metric, data, by)
     result = read_run(path)
     if views and result.status == "refused":
         raise DataError(run_views.refusal_of(result))
     if by:
         result = _grouped(result, by, quiet)
-    how = {"as_json": as_json, "show_text": show_text}
-    join = None if data is None else _join(result, data)
+    texts: dict[str, Any] = {
+        "join": None if data is None else _join(result, data),
+        "show_text": show_text,
+    }
     if wrong:
-        run_views.print_wrong(
-            result, metric, tag, limit, table_format, join=join, **how
-        )
+        run_views.print_wrong(result, metric, tag, limit, **texts, **how)
     elif unparsed:
-        print_unparsed(result, tag, limit, table_format, as_json=as_json)
+        print_unparsed(result, tag, limit, **how)
     elif flips is not None:
         chosen = None if flips == _ALL else flips
-        print_flips(result, chosen, tag, limit, table_format, join=join, **how)
+        print_flips(result, chosen, tag, limit, **texts, **how)
     elif confusion:
-        run_views.print_confusion(result, tag, table_format, as_json=as_json)
+        run_views.print_confusion(result, tag, **how)
     else:
-        run_views.print_run(
-            result, table_format, as_json=as_json, quiet=quiet, verbose=verbose
-        )
+        run_views.print_run(result, quiet=quiet, verbose=verbose, **how)
 
 
-def _views(
-    wrong: bool, unparsed: bool, confusion: bool, flips: str | None
-) -> list[str]:
-    """Return the views of a run that were asked for, as their options are called."""
-    asked = {
-        "--wrong": wrong,
-        "--unparsed": unparsed,
-        "--confusion": confusion,
-        "--flips": flips is not None,
-    }
-    return [name for name, is_asked in asked.items() if is_asked]
+_VIEWS = ("--wrong", "--unparsed", "--confusion", "--flips")
 
 
 def _refuse_mixed(
@@ -341,20 +317,17 @@ def _refuse_mixed(
     by: tuple[str, ...],
 ) -> None:
     """Refuse options that do not go together."""
-    if len(views) > 1:
-        raise click.UsageError(f"{' and '.join(views)} are two views; choose one.")
-    if tag is not None and not views:
-        raise click.UsageError(
-            "--tag needs --wrong, --unparsed, --confusion or --flips."
-        )
-    if metric is not None and "--wrong" not in views:
-        raise click.UsageError("-m needs --wrong.")
-    if data is not None and not {"--wrong", "--flips"} & {*views}:
-        raise click.UsageError("--data needs --wrong or --flips.")
-    if by and views:
-        raise click.UsageError(
-            "--by shows scores, without --wrong, --unparsed, --confusion and --flips."
-        )
+    *first, last = _VIEWS
+    problems = {
+        f"{' and '.join(views)} are two views; choose one.": len(views) > 1,
+        f"--tag needs {', '.join(first)} or {last}.": tag is not None and not views,
+        "-m needs --wrong.": metric is not None and "--wrong" not in views,
+        "--data needs --wrong or --flips.": data is not None
+        and not {"--wrong", "--flips"} & {*views},
+        f"--by shows scores, without {', '.join(first)} and {last}.": by and views,
+    }
+    for problem in (text for text, holds in problems.items() if holds):
+        raise click.UsageError(problem)
 
 
 def _join(result: Result, data: str) -> Join:

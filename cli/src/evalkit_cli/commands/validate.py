@@ -31,11 +31,7 @@ from evalkit_cli.options.prediction_sources import (
 from evalkit_cli.options.runs import json_option, quiet_with
 from evalkit_cli.printing.corrected_commands import echo_correction, echo_error
 from evalkit_cli.printing.progress_bar import watched
-from evalkit_cli.printing.streams import (
-    echo,
-    echo_json,
-    plugin_output_to_stderr,
-)
+from evalkit_cli.printing.streams import echo, echo_json, plugin_output_to_stderr
 
 if TYPE_CHECKING:
     from evalkit import Validation

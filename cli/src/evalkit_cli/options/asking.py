@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import click
 from click.core import ParameterSource
+
+from evalkit_cli.options.choices import apply, setting
 
 PARAMETERS = (
     *("prompt", "model_kind", "generate", "shots", "trials", "replications"),
@@ -18,125 +20,103 @@ PARAMETERS = (
 """Names of the parameters that `asking_options` add."""
 
 
-def asking_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how a model is asked."""
-    options = (
-        click.option(
-            "--prompt",
-            metavar="NAME|FILE",
-            envvar="EVALKIT_PROMPT",
-            help="How a model is asked: a prompt of the data set or task, or a file of "
-            "JSON or YAML. Default: that for the kind of the model, else the first.",
-        ),
-        click.option(
-            "--model-kind",
-            type=click.Choice(("base", "instruct", "reasoning")),
-            envvar="EVALKIT_MODEL_KIND",
-            help="What the model was made for, which chooses the prompt. Default: what "
-            "the model says.",
-        ),
-        click.option(
-            "--generate",
-            metavar="KEY=VALUE,…",
-            envvar="EVALKIT_GENERATE",
-            help="How it generates, in place of what the prompt says: "
-            "temperature=0,max_tokens=256.",
-        ),
-        click.option(
-            "--shots",
-            type=click.IntRange(0),
-            envvar="EVALKIT_SHOTS",
-            help="How many examples with answers are shown, in place of what the "
-            "prompt says.",
-        ),
-        click.option(
-            "--trials",
-            type=click.IntRange(1),
-            envvar="EVALKIT_TRIALS",
-            help="How often all are asked, each time with other examples shown, in "
-            "place of what the prompt says.",
-        ),
-        click.option(
-            "--replications",
-            type=click.IntRange(1),
-            envvar="EVALKIT_REPLICATIONS",
-            help="How often the same is asked anew in each trial, in place of what the "
-            "prompt says.",
-        ),
-        click.option(
-            "--concurrency",
-            type=click.IntRange(1),
-            envvar="EVALKIT_CONCURRENCY",
-            help="The most requests at once; by default what the model takes.",
-        ),
-        click.option(
-            "--retries",
-            type=click.IntRange(0),
-            default=5,
-            show_default=True,
-            envvar="EVALKIT_RETRIES",
-            help="How often a request is sent again that may be answered later.",
-        ),
-        click.option(
-            "--timeout",
-            type=click.FloatRange(0, min_open=True),
-            default=600,
-            show_default=True,
-            envvar="EVALKIT_TIMEOUT",
-            help="Seconds for which a reply of a service or program is waited for.",
-        ),
-        click.option(
-            "--max-errors",
-            default="5%",
-            show_default=True,
-            metavar="COUNT|SHARE%",
-            envvar="EVALKIT_MAX_ERRORS",
-            help="Asking ends when more requests have failed for good; a share of "
-            "several is one at least.",
-        ),
-        click.option(
-            "--requests-per-minute",
-            type=click.FloatRange(0, min_open=True),
-            envvar="EVALKIT_REQUESTS_PER_MINUTE",
-            help="The most requests a minute.",
-        ),
-        click.option(
-            "--tokens-per-minute",
-            type=click.FloatRange(0, min_open=True),
-            envvar="EVALKIT_TOKENS_PER_MINUTE",
-            help="The most tokens a minute, of requests and replies together.",
-        ),
-        click.option(
-            "--token-limit",
-            type=click.IntRange(1),
-            envvar="EVALKIT_TOKEN_LIMIT",
-            help="Ask nothing more after so many tokens.",
-        ),
-        click.option(
-            "--price",
-            metavar="input=…,output=…|FILE",
-            envvar="EVALKIT_PRICE",
-            help="What a million tokens cost: input=0.15,output=0.6, where cached=… "
-            "and currency=USD may be added; or a file of JSON or YAML with these by "
-            "the name of the model.",
-        ),
-        click.option(
-            "--cost-limit",
-            type=click.FloatRange(0, min_open=True),
-            envvar="EVALKIT_COST_LIMIT",
-            help="Ask nothing more when so much was spent; needs --price.",
-        ),
-        click.option(
-            "--cache/--no-cache",
-            "cached",
-            default=True,
-            envvar="EVALKIT_REPLY_CACHE",
-            help="Take replies from the cache and keep them there, or ask anew.",
-        ),
-    )
-    for option in reversed(options):
-        function = option(function)
-    return function
+asking_options = apply(
+    setting(
+        "--prompt",
+        metavar="NAME|FILE",
+        help="How a model is asked: a prompt of the data set or task, or a file of "
+        "JSON or YAML. Default: that for the kind of the model, else the first.",
+    ),
+    setting(
+        "--model-kind",
+        type=click.Choice(("base", "instruct", "reasoning")),
+        help="What the model was made for, which chooses the prompt. Default: what "
+        "the model says.",
+    ),
+    setting(
+        "--generate",
+        metavar="KEY=VALUE,…",
+        help="How it generates, in place of what the prompt says: "
+        "temperature=0,max_tokens=256.",
+    ),
+    setting(
+        "--shots",
+        type=click.IntRange(0),
+        help="How many examples with answers are shown, in place of what the "
+        "prompt says.",
+    ),
+    setting(
+        "--trials",
+        type=click.IntRange(1),
+        help="How often all are asked, each time with other examples shown, in "
+        "place of what the prompt says.",
+    ),
+    setting(
+        "--replications",
+        type=click.IntRange(1),
+        help="How often the same is asked anew in each trial, in place of what the "
+        "prompt says.",
+    ),
+    setting(
+        "--concurrency",
+        type=click.IntRange(1),
+        help="The most requests at once; by default what the model takes.",
+    ),
+    setting(
+        "--retries",
+        type=click.IntRange(0),
+        default=5,
+        help="How often a request is sent again that may be answered later.",
+    ),
+    setting(
+        "--timeout",
+        type=click.FloatRange(0, min_open=True),
+        default=600,
+        help="Seconds for which a reply of a service or program is waited for.",
+    ),
+    setting(
+        "--max-errors",
+        default="5%",
+        metavar="COUNT|SHARE%",
+        help="Asking ends when more requests have failed for good; a share of "
+        "several is one at least.",
+    ),
+    setting(
+        "--requests-per-minute",
+        type=click.FloatRange(0, min_open=True),
+        help="The most requests a minute.",
+    ),
+    setting(
+        "--tokens-per-minute",
+        type=click.FloatRange(0, min_open=True),
+        help="The most tokens a minute, of requests and replies together.",
+    ),
+    setting(
+        "--token-limit",
+        type=click.IntRange(1),
+        help="Ask nothing more after so many tokens.",
+    ),
+    setting(
+        "--price",
+        metavar="input=…,output=…|FILE",
+        help="What a million tokens cost: input=0.15,output=0.6, where cached=… "
+        "and currency=USD may be added; or a file of JSON or YAML with these by "
+        "the name of the model.",
+    ),
+    setting(
+        "--cost-limit",
+        type=click.FloatRange(0, min_open=True),
+        help="Ask nothing more when so much was spent; needs --price.",
+    ),
+    click.option(
+        "--cache/--no-cache",
+        "cached",
+        default=True,
+        envvar="EVALKIT_REPLY_CACHE",
+        help="Take replies from the cache and keep them there, or ask anew.",
+    ),
+)
+"""The options that say how a model is asked."""
 
 
 def refuse_given(names: Iterable[str], why: str) -> None:

@@ -39,6 +39,18 @@ def apply(*decorators: Decorator) -> Decorator:
     return decorate
 
 
+def setting(*names: str, **attributes: Any) -> Decorator:
+    """Return an option that the variable sets too which is called as it is."""
+    [long, *_] = [name for name in names if name.startswith("--")]
+    variable = long.partition("/")[0][2:].replace("-", "_").upper()
+    return click.option(
+        *names,
+        show_default=attributes.get("default") is not None,
+        envvar=f"EVALKIT_{variable}",
+        **attributes,
+    )
+
+
 class InputFile(click.Path):
     """A file of this machine that is there, or a URI, which its reader fetches.
 
@@ -63,27 +75,48 @@ class InputFile(click.Path):
         return super().convert(value, param, ctx)
 
 
+class RunsFolder(click.Path):
+    """A folder of runs: of this machine, or the URI of one, as a path."""
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False, path_type=Path)
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Return the path; a URI without a bucket would be one of another bucket."""
+        if ":///" in str(value):
+            from evalkit.errors import DataError
+            from evalkit.places import uri_of
+
+            try:
+                uri_of(value)
+            except DataError as error:
+                self.fail(str(error), param, ctx)
+        return super().convert(value, param, ctx)
+
+
 _which_examples = apply(
-    click.option(
+    setting(
         "--data",
         type=click.Path(),
-        envvar="EVALKIT_DATA",
         help="File of examples, or its URI such as s3://bucket/file.jsonl, instead of "
         "an installed data set; needs --task.",
     ),
-    click.option(
+    setting(
         "--task",
         metavar="NAME",
-        envvar="EVALKIT_TASK",
         shell_complete=complete_names("tasks"),
         help="Task of a file of examples, or of the data sets of --predictions-dir.",
     ),
-    click.option("--split", envvar="EVALKIT_SPLIT", help="Split of the data set."),
-    click.option(
+    setting("--split", help="Split of the data set."),
+    setting(
         "-n",
         "--limit",
         type=click.IntRange(min=1),
-        envvar="EVALKIT_LIMIT",
         help="Use at most so many examples, the first ones.",
     ),
     click.option(
@@ -117,10 +150,9 @@ several_data_options = apply(
 )
 """The same of one or several data sets."""
 
-cluster_option = click.option(
+cluster_option = setting(
     "--cluster",
     metavar="COLUMN[,…]",
-    envvar="EVALKIT_CLUSTER",
     callback=lambda _context, _option, given: _columns(given),
     help="Column of the data whose values say which examples are not independent, such "
     "as questions about one text: intervals are clustered by it. Several columns, "
@@ -140,28 +172,22 @@ def _columns(given: str | None) -> list[str]:
 
 
 policy_options = apply(
-    click.option(
+    setting(
         "--on-missing",
         type=_ON_PROBLEM,
         default="error",
-        show_default=True,
-        envvar="EVALKIT_ON_MISSING",
         help="What to do about examples without a prediction.",
     ),
-    click.option(
+    setting(
         "--on-invalid",
         type=_ON_PROBLEM,
         default="error",
-        show_default=True,
-        envvar="EVALKIT_ON_INVALID",
         help="What to do about predictions that break the task's rules.",
     ),
-    click.option(
+    setting(
         "--on-duplicate",
         type=_ON_DUPLICATE,
         default="error",
-        show_default=True,
-        envvar="EVALKIT_ON_DUPLICATE",
         help="What to do about predictions that repeat an id.",
     ),
 )
@@ -213,10 +239,9 @@ normalise_option = click.option(
 """The parameter `normalise` of `evalkit.evaluate`."""
 
 
-extract_option = click.option(
+extract_option = setting(
     "--extract",
     metavar="NAME[:…]|…",
-    envvar="EVALKIT_EXTRACT",
     help="What takes the answer out of a response's text: extractors, one after "
     "another ('after:Answer:|choice', labels, final-number; see `evalkit list "
     "adapters`), or a file with a list of them; in place of what the data set "

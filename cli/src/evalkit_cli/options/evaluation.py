@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from evalkit import EvaluationOptions
 
 
+_OF_ROWS = ("split", "limit", "cluster", "on_missing", "on_invalid", "on_duplicate")
+
+_OF_SCORES = (
+    *("by", "min_n", "confidence", "seed", "jobs", "keep", "observers"),
+    *("columns", "against"),
+)
+
+
 def evaluation_options(
     given: Mapping[str, Any], metrics: list[Any] | None
 ) -> EvaluationOptions:
@@ -24,16 +32,8 @@ def evaluation_options(
     return replace(
         validation_options(given),
         metrics=metrics,
-        by=given["by"],
-        min_n=given["min_n"],
-        confidence=given["confidence"],
-        seed=given["seed"],
-        jobs=given["jobs"],
         include_examples=not given["no_examples"],
-        keep=given["keep"],
-        observers=given["observers"],
-        columns=given["columns"],
-        against=given["against"],
+        **{name: given[name] for name in _OF_SCORES},
     )
 
 
@@ -42,13 +42,8 @@ def validation_options(given: Mapping[str, Any]) -> EvaluationOptions:
     from evalkit import EvaluationOptions
 
     return EvaluationOptions(
-        split=given["split"],
-        limit=given["limit"],
         filters=read_filters(given["filters"]),
-        cluster=given["cluster"],
-        on_missing=given["on_missing"],
-        on_invalid=given["on_invalid"],
-        on_duplicate=given["on_duplicate"],
+        **{name: given[name] for name in _OF_ROWS},
         rows=row_source(
             read_adapters(given["adapters"]),
             read_map(given["mapped"], "--map"),

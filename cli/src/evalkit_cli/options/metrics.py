@@ -8,31 +8,33 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit_cli.options.choices import InputFile, apply
+from evalkit_cli.options.choices import Decorator, InputFile, apply, setting
 from evalkit_cli.options.completion import complete_names
 
 if TYPE_CHECKING:
     from evalkit import Registry
     from evalkit.catalog import Bound
 
-params_option = click.option(
-    "--params",
-    type=InputFile(),
-    envvar="EVALKIT_PARAMS",
-    help="JSON file of parameters by name of the metric.",
+params_option = setting(
+    "--params", type=InputFile(), help="JSON file of parameters by name of the metric."
 )
 
-metric_options = apply(
-    click.option(
+
+def metric_with(help_text: str) -> Decorator:
+    """Return the option `--metric` of a command, with what it does with them."""
+    return click.option(
         "-m",
         "--metric",
         "metrics",
         multiple=True,
         metavar="NAME[:KEY=VALUE,…]",
         shell_complete=complete_names("metrics"),
-        help="Compute this metric instead of the task's; repeatable.",
-    ),
-    params_option,
+        help=help_text,
+    )
+
+
+metric_options = apply(
+    metric_with("Compute this metric instead of the task's; repeatable."), params_option
 )
 
 

@@ -63,10 +63,7 @@ def jobs_of_files(
 
     named = [_split_model(given) for given in files]
     if model is not None:
-        if len(named) > 1:
-            raise click.UsageError(
-                "--model names a single model; give several as -p MODEL=FILE."
-            )
+        single_model(files)
         named = [(model, named[0][1])]
     if runs is not None:
         named = [(name, _run_or_file(path, runs)) for name, path in named]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from evalkit_cli.options.choices import setting
 from evalkit_cli.printing.streams import echo
 
 if TYPE_CHECKING:
@@ -30,11 +31,10 @@ def read_since(
         raise click.UsageError(f"--since {error}.") from error
 
 
-since_option = click.option(
+since_option = setting(
     "--since",
     metavar="AGO|DATE",
     callback=read_since,
-    envvar="EVALKIT_SINCE",
     help="Only runs evaluated since then: 7d (min, h, d or w) ago, or a date in UTC.",
 )
 """The option `--since` of a command that lists runs; it passes a moment or None."""

@@ -6,58 +6,47 @@ from pathlib import Path
 
 import click
 
-from evalkit_cli.options.choices import Decorator
-from evalkit_cli.options.places import RunsFolder
+from evalkit_cli.options.choices import Decorator, RunsFolder, apply, setting
 
 FORMATS = ("table", "md", "csv", "latex")
 
 
 def folder_with(help_text: str, name: str = "folder") -> Decorator:
     """Return the option `--out` of a command, with what the folder is."""
-    return click.option(
+    return setting(
         "-o",
         "--out",
         name,
         type=RunsFolder(),
         default=Path("runs"),
-        show_default=True,
-        envvar="EVALKIT_OUT",
         help=f"{help_text}, or its URI, such as s3://bucket/runs.",
     )
 
 
 def json_with(help_text: str) -> Decorator:
     """Return the option `--json` of a command, with what it prints."""
-    return click.option(
-        "--json", "as_json", is_flag=True, envvar="EVALKIT_JSON", help=help_text
-    )
+    return setting("--json", "as_json", is_flag=True, help=help_text)
 
 
 def format_with(help_text: str) -> Decorator:
     """Return the option `--format` of a command, with what it formats."""
-    return click.option(
+    return setting(
         "--format",
         "table_format",
         type=click.Choice(FORMATS),
         default="table",
-        show_default=True,
-        envvar="EVALKIT_FORMAT",
         help=help_text,
     )
 
 
 def quiet_with(help_text: str) -> Decorator:
     """Return the option `--quiet` of a command, with what it leaves."""
-    return click.option(
-        "-q", "--quiet", is_flag=True, envvar="EVALKIT_QUIET", help=help_text
-    )
+    return setting("-q", "--quiet", is_flag=True, help=help_text)
 
 
 def verbose_with(help_text: str) -> Decorator:
     """Return the option `--verbose` of a command, with what it adds."""
-    return click.option(
-        "-v", "--verbose", is_flag=True, envvar="EVALKIT_VERBOSE", help=help_text
-    )
+    return setting("-v", "--verbose", is_flag=True, help=help_text)
 
 
 json_option = json_with("Print JSON.")
@@ -69,6 +58,9 @@ verbose_option = verbose_with(
 )
 
 folder_option = folder_with("Folder that runs were written to")
-store_option = folder_with(
-    "Folder that runs are found in, and that the new one is written to"
+
+new_run_options = apply(
+    folder_with("Folder that runs are found in, and that the new one is written to"),
+    *(json_option, format_option, quiet_option, verbose_option),
 )
+"""Options of a command that makes a run of others: where it is, how it is printed."""

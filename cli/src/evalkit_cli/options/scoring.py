@@ -4,55 +4,33 @@ from __future__ import annotations
 
 import click
 
-from evalkit_cli.options.choices import Decorator, apply
+from evalkit_cli.options.choices import Decorator, apply, setting
 from evalkit_cli.options.completion import complete_names
 
 
 def jobs_with(help_text: str) -> Decorator:
     """Return the option `--jobs` of a command, with what the processes do."""
-    return click.option(
-        "-j",
-        "--jobs",
-        type=click.IntRange(min=1),
-        default=1,
-        show_default=True,
-        envvar="EVALKIT_JOBS",
-        help=help_text,
+    return setting(
+        "-j", "--jobs", type=click.IntRange(min=1), default=1, help=help_text
     )
 
 
 def seed_with(help_text: str) -> Decorator:
     """Return the option `--seed` of a command, with what is drawn."""
-    return click.option(
-        "--seed",
-        type=int,
-        default=0,
-        show_default=True,
-        envvar="EVALKIT_SEED",
-        help=help_text,
-    )
+    return setting("--seed", type=int, default=0, help=help_text)
 
 
 def min_n_with(help_text: str) -> Decorator:
     """Return the option `--min-n` of a command, with what smaller tags miss."""
-    return click.option(
-        "--min-n",
-        type=click.IntRange(min=1),
-        default=10,
-        show_default=True,
-        envvar="EVALKIT_MIN_N",
-        help=help_text,
-    )
+    return setting("--min-n", type=click.IntRange(min=1), default=10, help=help_text)
 
 
 def confidence_with(help_text: str, default: float | None = 0.95) -> Decorator:
     """Return the option `--confidence` of a command, with what it is the level of."""
-    return click.option(
+    return setting(
         "--confidence",
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         default=default,
-        show_default=default is not None,
-        envvar="EVALKIT_CONFIDENCE",
         callback=_checked_confidence,
         help=help_text,
     )
@@ -81,11 +59,10 @@ observer_option = click.option(
 jobs_option = jobs_with("Processes that slow metrics written in Python may use.")
 
 scoring_options = apply(
-    click.option(
+    setting(
         "--by",
         multiple=True,
         metavar="NAMES",
-        envvar="EVALKIT_BY",
         help="Group examples also by this facet or column of the data, `answer` or "
         "`pred`; several, joined by commas, are crossed; repeatable.",
     ),

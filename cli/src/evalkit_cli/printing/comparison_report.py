@@ -16,12 +16,7 @@ from evalkit_cli.printing.digits import (
     show_bounds,
 )
 from evalkit_cli.printing.streams import echo, echo_csv, echo_wrapped
-from evalkit_cli.printing.tables import (
-    NO_VALUE,
-    Rows,
-    draw,
-    without_empty_columns,
-)
+from evalkit_cli.printing.tables import NO_VALUE, Rows, draw, without_empty_columns
 from evalkit_cli.printing.tag_tables import MOST_TAGS
 
 if TYPE_CHECKING:

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from evalkit_cli.printing.drop_lines import adjusted, drop_sentence
+from evalkit_cli.printing.drop_lines import drop_sentence
 from evalkit_cli.printing.perturbed_scores import (
     FLIPS,
     OfGroup,
+    drop_header,
     families_of_one,
     find_scores,
+    interval_and_p,
+    largest_family,
     metrics_of,
     place_of,
+    show_coverage_of,
     show_sizes,
     uncertain_of,
+    with_drop_adjusted,
 )
 from evalkit_cli.printing.printed_results import PrintedResult
-from evalkit_cli.printing.score_cells import (
-    show_interval,
-    show_number,
-    show_share,
-    show_value,
-)
+from evalkit_cli.printing.score_cells import show_number, show_value
 from evalkit_cli.printing.tables import Rows, without_empty_columns
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ def effect_table(result: PrintedResult, *, talk: bool) -> PerturbationTable | No
     if not metrics:
         return None
     effects = _effects(result, metrics)
-    sizes = [effect.drop.family_size or 0 for effect in effects if effect.drop]
-    family = max(sizes, default=0)
+    family = largest_family(effect.drop for effect in effects)
     rows = [_header(result, metrics[0], family, talk)]
     rows += [_row(effect, result, family > 0, talk) for effect in effects]
     rows = without_empty_columns(rows)
@@ -110,32 +109,18 @@ def _place(effect: _Effect) -> tuple[bool, bool, float, str]:
 
 
 def _header(result: PrintedResult, metric: str, family: int, talk: bool) -> list[str]:
-    adjusted_or_not = "adjusted " if family > 1 else ""
     return [
         "perturbation" if talk else f"{metric} under",
         "n",
-        "original",
-        "perturbed",
-        "drop",
-        f"{adjusted_or_not}{result.confidence} CI",
-        f"{adjusted_or_not}p",
-        "agreement",
-        "expected",
-        "consistent",
-        "worst",
-        "flips",
-        "coverage",
+        *drop_header(result.confidence, family),
+        *("agreement", "expected", "consistent", "worst", "flips", "coverage"),
     ]
 
 
 def _row(
     effect: _Effect, result: PrintedResult, is_tested: bool, talk: bool
 ) -> list[str]:
-    from evalkit.reporting import show_p
-
-    scores = dict(effect.scores)
-    if is_tested and "drop" in scores:
-        scores["drop"] = adjusted(scores["drop"])
+    scores = with_drop_adjusted(effect.scores) if is_tested else effect.scores
 
     def cell(computed_on: str) -> str:
         score = scores.get(computed_on)
@@ -148,19 +133,11 @@ def _row(
     return [
         effect.name + (" (uncertain)" if effect.is_uncertain else ""),
         show_sizes(scores),
-        cell("original"),
-        cell("perturbed"),
-        cell("drop"),
-        "" if drop is None else show_interval(drop, result.bounds),
-        "" if drop is None else show_p(drop.p_adjusted, at_most=bool(drop.p_at_most)),
-        cell("agreement"),
-        cell("expected"),
-        cell("consistency"),
-        cell("worst"),
+        *map(cell, ("original", "perturbed", "drop")),
+        *interval_and_p(drop, result.bounds),
+        *map(cell, ("agreement", "expected", "consistency", "worst")),
         " / ".join(flips) if all(flips) else "",
-        ""
-        if drop is None or drop.coverage in (None, 1.0)
-        else show_share(drop.coverage),
+        show_coverage_of(drop),
     ]
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalkit_cli.printing.joined_texts import Join, Texts
-from evalkit_cli.printing.run_views import as_text, shortened
-from evalkit_cli.printing.streams import echo, echo_csv, echo_json
+from evalkit_cli.printing.run_views import shortened
+from evalkit_cli.printing.streams import as_text, echo, echo_csv, echo_json
 from evalkit_cli.printing.tables import draw, without_empty_columns
 
 if TYPE_CHECKING:

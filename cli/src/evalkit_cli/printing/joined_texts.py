@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from evalkit_cli.printing.joined_inputs import JoinedInputs
 from evalkit_cli.printing.sample_views import masked_text
-from evalkit_cli.printing.streams import echo_wrapped
+from evalkit_cli.printing.streams import as_text, echo_wrapped
 
 Join = Callable[[Collection[str]], JoinedInputs]
 """Looks up the texts of some examples."""
@@ -58,9 +57,5 @@ class Texts:
             )
 
     def _cell(self, value: Any) -> str | None:
-        if value is None:
-            return None
-        text = value
-        if not isinstance(value, str):
-            text = json.dumps(value, ensure_ascii=False, default=str)
-        return masked_text(text, self._masked)
+        text = as_text(value)
+        return None if text is None else masked_text(text, self._masked)

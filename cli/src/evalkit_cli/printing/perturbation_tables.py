@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evalkit.reporting import count_of
-from evalkit_cli.printing.drop_lines import adjusted, table_lines
+from evalkit_cli.printing.drop_lines import table_lines
 from evalkit_cli.printing.effect_table import PerturbationTable, effect_table
 from evalkit_cli.printing.perturbed_scores import (
     OfGroup,
+    drop_header,
     families_of_one,
     find_scores,
+    interval_and_p,
+    largest_family,
     metrics_of,
     place_of,
+    show_coverage_of,
     show_sizes,
     uncertain_of,
+    with_drop_adjusted,
 )
 from evalkit_cli.printing.printed_results import PrintedResult
-from evalkit_cli.printing.score_cells import (
-    Bounds,
-    show_interval,
-    show_share,
-    show_value,
-)
+from evalkit_cli.printing.score_cells import Bounds, show_value
 from evalkit_cli.printing.tables import without_empty_columns
 from evalkit_cli.printing.tag_tables import MOST_ROWS
 
 if TYPE_CHECKING:
-    from evalkit import Score
+    pass
 
 ALL = "(all)"
 """Names the row of all copies."""
@@ -109,8 +109,10 @@ def _tables(
     large = [tag for tag in tags if _n(scores[tag]) >= result.min_n]
     shown = large if verbose or not talk else large[:MOST_ROWS]
     drops = {tag: scores.get(tag, {}).get("drop") for tag in (None, *tags)}
-    family = _largest_family(drops.values())
-    rows = [_header(result, f"{name}: {metric}", family)]
+    family = largest_family(drops.values())
+    drops_of = drop_header(result.confidence, family)
+    last = ("agreement", "expected", "worst", "n", "coverage")
+    rows = [[f"{name}: {metric}", *drops_of, *last]]
     for tag in (None, *shown):
         label = ALL if tag is None else tag
         of_tag = scores.get(tag, {})
@@ -127,29 +129,6 @@ def _tables(
         notes.append(f"{name}: not shown: {', '.join(hidden)}")
     heading = _heading(name, scores, is_uncertain)
     yield PerturbationTable(heading, without_empty_columns(rows), notes)
-
-
-def _largest_family(drops: Iterable[Score | None]) -> int:
-    """Return for how many drops one is adjusted at most; 0 where none is tested."""
-    sizes = [drop.family_size or 0 for drop in drops if drop is not None]
-    return max(sizes, default=0)
-
-
-def _header(result: PrintedResult, name: str, family: int) -> list[str]:
-    adjusted = "adjusted " if family > 1 else ""
-    return [
-        name,
-        "original",
-        "perturbed",
-        "drop",
-        f"{adjusted}{result.confidence} CI",
-        f"{adjusted}p",
-        "agreement",
-        "expected",
-        "worst",
-        "n",
-        "coverage",
-    ]
 
 
 def _heading(
@@ -191,10 +170,8 @@ def _row(
     is_tested: bool,
     with_unit: bool,
 ) -> list[str]:
-    from evalkit.reporting import show_p
-
-    if is_tested and "drop" in scores:
-        scores = {**scores, "drop": adjusted(scores["drop"])}
+    if is_tested:
+        scores = with_drop_adjusted(scores)
 
     def cell(computed_on: str) -> str:
         score = scores.get(computed_on)
@@ -206,18 +183,11 @@ def _row(
     main = scores.get("drop") or next(iter(scores.values()), None)
     return [
         name,
-        cell("original"),
-        cell("perturbed"),
-        cell("drop"),
-        "" if main is None else show_interval(main, bounds),
-        "" if main is None else show_p(main.p_adjusted, at_most=bool(main.p_at_most)),
-        cell("agreement"),
-        cell("expected"),
-        cell("worst"),
+        *map(cell, ("original", "perturbed", "drop")),
+        *interval_and_p(main, bounds),
+        *map(cell, ("agreement", "expected", "worst")),
         show_sizes(scores),
-        ""
-        if main is None or main.coverage in (None, 1.0)
-        else show_share(main.coverage),
+        show_coverage_of(main),
     ]
 
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from evalkit_cli.printing.drop_lines import adjusted
 from evalkit_cli.printing.printed_results import PrintedResult
-from evalkit_cli.printing.score_cells import show_n
+from evalkit_cli.printing.score_cells import (
+    Bounds,
+    show_coverage,
+    show_interval,
+    show_n,
+)
 
 if TYPE_CHECKING:
     from evalkit import Score
@@ -88,3 +94,35 @@ def place_of(drop: Score | None) -> float | None:
         return None
     # a positive drop is good where lower scores are better
     return drop.value if drop.higher_is_better else -drop.value
+
+
+def largest_family(drops: Iterable[Score | None]) -> int:
+    """Return for how many drops one is adjusted at most; 0 where none is tested."""
+    return max((drop.family_size or 0 for drop in drops if drop), default=0)
+
+
+def with_drop_adjusted(scores: OfGroup) -> OfGroup:
+    """Return scores of which the drop has the interval that holds for its family."""
+    drop = scores.get("drop")
+    return scores if drop is None else {**scores, "drop": adjusted(drop)}
+
+
+def drop_header(confidence: str, family: int) -> list[str]:
+    """Name the columns of a drop and what it is between."""
+    mark = "adjusted " if family > 1 else ""
+    return ["original", "perturbed", "drop", f"{mark}{confidence} CI", f"{mark}p"]
+
+
+def interval_and_p(drop: Score | None, bounds: Bounds) -> tuple[str, str]:
+    """Return the interval and the p-value of a drop as cells."""
+    from evalkit.reporting import show_p
+
+    if drop is None:
+        return "", ""
+    p_value = show_p(drop.p_adjusted, at_most=bool(drop.p_at_most))
+    return show_interval(drop, bounds), p_value
+
+
+def show_coverage_of(drop: Score | None) -> str:
+    """Return which share was scored where that is not all."""
+    return "" if drop is None else show_coverage(drop)[0]

@@ -6,12 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalkit_cli.printing.digits import decimals
 from evalkit_cli.printing.streams import echo
-from evalkit_cli.printing.tables import (
-    NO_VALUE,
-    Rows,
-    draw,
-    without_empty_columns,
-)
+from evalkit_cli.printing.tables import NO_VALUE, Rows, draw, without_empty_columns
 
 if TYPE_CHECKING:
     from evalkit_analysis_compare import Plan, Requirement

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from evalkit_cli.printing.escapes import for_terminal
 from evalkit_cli.printing.joined_texts import Join, Texts
 from evalkit_cli.printing.reports import print_report
-from evalkit_cli.printing.streams import echo, echo_csv, echo_json
-from evalkit_cli.printing.tables import (
-    NO_VALUE,
-    draw,
-    without_empty_columns,
-)
+from evalkit_cli.printing.streams import as_text, echo, echo_csv, echo_json
+from evalkit_cli.printing.tables import NO_VALUE, draw, without_empty_columns
 
 if TYPE_CHECKING:
     from evalkit import Result
@@ -38,6 +36,23 @@ def print_run(
         echo(refusal_of(result), err=table_format != "table")
     else:
         print_report([result], table_format, quiet=quiet, verbose=verbose)
+
+
+def print_new_run(result: Result, *, quiet: bool, **how: Any) -> None:
+    """Print the report of a new run, and which runs it was made of."""
+    print_run(result, quiet=quiet, **how)
+    if not quiet and not how["as_json"]:
+        echo(_origin(result), err=how["table_format"] != "table")
+    if result.is_failed:
+        raise click.exceptions.Exit(1)
+
+
+def _origin(result: Result) -> str:
+    record = result.record
+    if record.parent is not None:
+        return f"new run {result.run_id}, parent {record.parent[:8]}"
+    parts = ", ".join(fingerprint[:8] for fingerprint in record.merged)
+    return f"new run {result.run_id}, merged from {parts}"
 
 
 def refusal_of(result: Result) -> str:
@@ -103,15 +118,6 @@ def _wrong_cells(row: dict[str, Any]) -> list[object]:
     answer, prediction = as_text(row["answer"]), as_text(row["pred"])
     tags = as_text(row["tags"] or None)
     return [row["id"], answer, prediction, row["score"], tags, row["note"]]
-
-
-def as_text(value: Any) -> str | None:
-    """Return a text as it is, and anything else as JSON."""
-    import json
-
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _wrong_title(found: WrongAnswers, tag: str | None, shown: int) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from evalkit_cli.printing.streams import echo, echo_json
+from evalkit_cli.printing.streams import as_text, echo, echo_json
 from evalkit_cli.printing.tables import NO_VALUE, draw
 
 if TYPE_CHECKING:
@@ -58,14 +57,8 @@ def _as_json(sample: ExampleSample, masked: bool) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> str:
-    if value is None:
-        return NO_VALUE
-    text = (
-        value
-        if isinstance(value, str)
-        else json.dumps(value, ensure_ascii=False, default=str)
-    )
-    line = " ".join(text.split())
+    text = as_text(value)
+    line = NO_VALUE if text is None else " ".join(text.split())
     return line if len(line) <= _MOST else line[: _MOST - 1] + "…"
 
 

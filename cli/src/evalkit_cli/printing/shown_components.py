@@ -6,11 +6,7 @@ import inspect
 
 import click
 
-from evalkit_cli.printing.streams import (
-    echo_json,
-    echo_lines,
-    plugin_output_to_stderr,
-)
+from evalkit_cli.printing.streams import echo_json, echo_lines, plugin_output_to_stderr
 
 
 def show_rows(name: str, limit: int, show_text: bool, as_json: bool) -> None:

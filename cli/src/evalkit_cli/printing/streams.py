@@ -140,6 +140,13 @@ def echo_json(value: Any) -> None:
     click.echo(for_json(text))
 
 
+def as_text(value: Any) -> str | None:
+    """Return a text as it is, nothing for None, and anything else as JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
 @contextlib.contextmanager
 def plugin_output_to_stderr() -> Iterator[None]:
     """Send what is printed meanwhile to stderr, also by compiled code."""

@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING
 
 from evalkit_cli.printing.escapes import for_latex, for_markdown, for_terminal
 from evalkit_cli.printing.narrow_tables import fit_columns
-from evalkit_cli.printing.streams import (
-    echo,
-    echo_drawn,
-    echo_wrapped,
-    terminal_width,
-)
+from evalkit_cli.printing.streams import echo, echo_drawn, echo_wrapped, terminal_width
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -131,8 +131,7 @@ def bind_dataset(
         of_file = is_file and bind_file(data_path(dataset), task)
         bound = of_file or bind_rows(dataset, task)
     else:
-        is_path = isinstance(dataset, Path)
-        bound = resolver.dataset(str(dataset) if is_path else dataset)
+        bound = resolver.dataset(str(dataset) if isinstance(dataset, Path) else dataset)
         if task is not None and task != bound.task:
             own = bound.task if isinstance(bound.task, str) else name_of(bound.task)
             raise EvalkitError(

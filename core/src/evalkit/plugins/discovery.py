@@ -308,9 +308,7 @@ def _misspelt(
     yield component
 
 
-def _known_owners(
-    declarations: Iterable[_Declaration],
-) -> Mapping[str, frozenset[str]]:
+def _known_owners(declarations: Iterable[_Declaration]) -> Mapping[str, frozenset[str]]:
     known: dict[str, frozenset[str]] = {}
     for _, component, _ in declarations:
         if component.kind == _KNOWN:
@@ -348,12 +346,9 @@ def iter_kinds(catalog: Catalog, kind: str | None = None) -> Iterator[Component]
     Yields:
         Plugins, sorted by name within a kind.
     """
-    if kind:
-        yield from catalog.of_kind(kind)
-    else:
-        for name in catalog.listed_kinds():
-            own = f"{name}/"
-            yield from (e for e in catalog.components if e.id.startswith(own))
+    own = catalog.components if kind is None else catalog.of_kind(kind)
+    for name in (kind,) if kind else catalog.listed_kinds():
+        yield from (e for e in own if kind or e.id.startswith(f"{name}/"))
 
 
 def kinds_of_files(catalog: Catalog) -> list[str]:

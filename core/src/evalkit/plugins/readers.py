@@ -53,8 +53,7 @@ def read_component(component: Component) -> ReadPlugin | None:
     """Read a component whose value is a file; None where it is an object of Python."""
     catalog = find_components()
     if component.distribution == AS_READ:
-        found = _selected.pop(component.value, None)
-        return found or _read(component.value, catalog)
+        return _selected.pop(component.value, None) or _read(component.value, catalog)
     module, _, file = component.value.partition("[")[0].partition(":")
     if catalog.reader_of(file.strip()) is None:
         return None

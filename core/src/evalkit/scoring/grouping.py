@@ -95,15 +95,12 @@ class Groups:
         # small integers are sorted by their digits, which is many times as fast
         small = len(self.tags) <= np.iinfo(np.uint16).max
         numbers = self.group.astype(np.uint16) if small else self.group
-        order = np.argsort(numbers, kind="stable")
-        ends = np.cumsum(self.sizes)
-        return self.position[order], ends
+        return self.position[np.argsort(numbers, kind="stable")], np.cumsum(self.sizes)
 
     def positions_of(self, group: int) -> Positions:
         """Return the positions of a group's examples, in their order."""
         positions, ends = self._sorted
-        start = ends[group - 1] if group else 0
-        return positions[start : ends[group]]
+        return positions[(ends[group - 1] if group else 0) : ends[group]]
 
 
 def unused_name(name: str, taken: Container[str | None]) -> str:
@@ -406,10 +403,7 @@ def _unknown(crossing: str, name: str, known: Sequence[str]) -> EvalkitError:
 
 
 def _part(
-    name: str,
-    tags: pl.Series,
-    facets: Sequence[str],
-    columns: Mapping[str, pl.Series],
+    name: str, tags: pl.Series, facets: Sequence[str], columns: Mapping[str, pl.Series]
 ) -> pl.Series:
     if name in facets:
         # as in a facet: no blank follows the colon

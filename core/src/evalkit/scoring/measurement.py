@@ -93,8 +93,7 @@ def measure(
         others.
     """
     scored = []
-    parts = measured.everything, measured.table, measured.groups, settings
-    tallied = _Tallied(*parts)
+    tallied = _Tallied(measured.everything, measured.table, measured.groups, settings)
     with Workers(settings.jobs) as workers:
         for number, metric in enumerate(metrics):
             advance = partial(_advance, progress, number / len(metrics))
@@ -102,8 +101,7 @@ def measure(
             try:
                 ready = prepared(metric, measured.everything)
             except MetricError as error:
-                groups = len(measured.groups.tags)
-                scored.append(failed_scores(metric, groups, error))
+                scored.append(failed_scores(metric, len(measured.groups.tags), error))
                 continue
             for part in ready.parts():
                 known = (statistics or {}).get(part.name)
@@ -237,17 +235,13 @@ class _Tallied:
             return failed_scores(metric, len(groups.tags), error)
 
     def finish(
-        self,
-        metric: BoundMetric,
-        outcomes: Outcomes,
-        advance: Advance = lambda _: None,
+        self, metric: BoundMetric, outcomes: Outcomes, advance: Advance = lambda _: None
     ) -> MetricScores:
         """Turn what a metric made of the examples into its scores."""
         table = self._labeled.table
         try:
             rows = rows_of(metric, self._table, outcomes)
-            own = tally_rows(metric, self._labeled, rows)
-            metrics = {metric.name: own}
+            metrics = {metric.name: tally_rows(metric, self._labeled, rows)}
             tallies = Tallies(self._sets, self._clusters, table.replications, metrics)
             parts = table.context, tallies, self._settings, advance, self._shared
             scored = finalize_metric(metric, *parts)
@@ -267,8 +261,7 @@ class _Tallied:
         """Count statistics."""
         labeled, table = self._labeled, self._table
         rows = rows_of(metric, table, Outcomes(statistics, no_outcomes()))
-        parts = [rows, left_out_rows(metric, labeled)]
-        tally = count_rows(metric, labeled, parts)
+        tally = count_rows(metric, labeled, [rows, left_out_rows(metric, labeled)])
         counted = tally, self._sets, self._clusters, self._settings, table.repeats
         return Evidence(metric, table.context, *counted)
 

@@ -41,8 +41,7 @@ class Ragged(NamedTuple):
     def take(self, places: Codes) -> Ragged:
         """Return some of the sequences, in the given order."""
         lengths = self.lengths[places]
-        indices = expanded(self.starts[places], lengths)
-        return Ragged(self.items[indices], lengths)
+        return Ragged(self.items[expanded(self.starts[places], lengths)], lengths)
 
 
 def joined(parts: Sequence[Ragged]) -> Ragged:

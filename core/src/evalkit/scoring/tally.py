@@ -375,8 +375,7 @@ def average_patterns(patterns: Patterns) -> Patterns:
         outcome.cast(OUTCOMES).alias(OUTCOME),
         pl.lit(None, dtype=pl.String).alias(REASON),
     )
-    one_each = np.ones(len(patterns), dtype=np.int64)
-    sequences = Ragged(np.arange(len(patterns)), one_each)
+    sequences = Ragged(np.arange(len(patterns)), np.ones(len(patterns), dtype=np.int64))
     return Patterns(_ordered(rows, ()), (), sequences)
 
 

@@ -123,8 +123,7 @@ def tally_table(
         for whole in metrics
         for metric in whole.parts()
     }
-    counted = count_targets(labeled)
-    return Tallies(tag_sets, keys, table.replications, by_name, counted)
+    return Tallies(tag_sets, keys, table.replications, by_name, count_targets(labeled))
 
 
 def tally_metric(metric: BoundMetric, labeled: Labeled) -> MetricTally:
@@ -287,6 +286,5 @@ def count_targets(labeled: Labeled) -> AnswerTally | None:
     columns = [target]
     chosen = position.to_numpy().astype(np.int64) // repeats
     if table.choices is not None:
-        options = table.choices.gather(chosen * repeats)
-        columns.append(options.alias("choices"))
+        columns.append(table.choices.gather(chosen * repeats).alias("choices"))
     return count_answers(pl.DataFrame(columns), labeled.tag_set[chosen])

@@ -11,6 +11,7 @@ import importlib.metadata
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -93,6 +94,12 @@ def find_components() -> Catalog:
         known=_known_owners(declarations),
         withheld=tuple(sorted(withheld, key=_order)),
     )
+
+
+@cache
+def components_on(path: tuple[str, ...]) -> Catalog:
+    """Return what this process found first on a path of imports (`sys.path`)."""
+    return find_components()
 
 
 def _read_distributions(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,10 +20,10 @@ from evalkit.plugins.components import (
     Component,
     ReadPlugin,
 )
-from evalkit.plugins.discovery import find_components
+from evalkit.plugins.discovery import components_on
 from evalkit.plugins.importing import import_component, load_error
 
-_REFERENCE = re.compile(r"([^:]+(?::.*?)??)(?::([\w-]+=.*|\{.*))?", re.DOTALL)
+_REFERENCE = re.compile(r"([^:]+(?::.*?)??)(?::([\w-]+=.*|\{.*))?\Z", re.DOTALL)
 
 _selected: dict[str, ReadPlugin] = {}
 """What was read to learn a name, and is loaded next."""
@@ -41,30 +42,26 @@ def select_read(text: str, catalog: Catalog) -> tuple[Component, Mapping[str, An
     Raises:
         EvalkitError: It cannot be read.
     """
-    match = _REFERENCE.fullmatch(text)
-    place, given = match.groups() if match else (text, None)
+    place, given = _REFERENCE.findall(text)[0]
     found = _read(place, catalog)
     component = Component(DATASETS, found.name, place, AS_READ, NO_VERSION)
     _selected[place] = found
-    return component, parse_reference(f"_:{given or ''}").parameters
+    return component, parse_reference(f"_:{given}").parameters
 
 
 def read_component(component: Component) -> ReadPlugin | None:
     """Read a component whose value is a file; None where it is an object of Python."""
-    catalog = find_components()
+    catalog = components_on((*sys.path,))
     if component.distribution == AS_READ:
         return _selected.pop(component.value, None) or _read(component.value, catalog)
     module, _, file = component.value.partition("[")[0].partition(":")
     if catalog.reader_of(file.strip()) is None:
         return None
-    try:
-        spec = find_spec(module.strip())  # which does not import it
-    except ImportError:
-        spec = None
-    if spec is None or (spec.origin is None and not spec.submodule_search_locations):
-        raise PluginLoadError(f"{component.origin}: there is no module {module!r}")
-    folders = spec.submodule_search_locations or [str(Path(str(spec.origin)).parent)]
-    return _read(str(Path(next(iter(folders))) / file.strip()), catalog)
+    package, *inner = module.strip().split(".")
+    spec = find_spec(package)  # which does not import it
+    if spec is None or spec.origin is None:
+        raise PluginLoadError(f"{component.origin}: there is no package {package!r}")
+    return _read(str(Path(spec.origin).parent.joinpath(*inner, file.strip())), catalog)
 
 
 def _read(text: str, catalog: Catalog) -> ReadPlugin:

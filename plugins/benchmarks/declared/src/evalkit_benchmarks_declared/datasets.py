@@ -25,17 +25,8 @@ from evalkit_benchmarks_declared.reading import (
     located,
 )
 from evalkit_benchmarks_declared.rows import Examples, Rows, Target
-from evalkit_benchmarks_declared.schema import (
-    Benchmark,
-    Headline,
-    MetricUse,
-    Task,
-)
-from evalkit_benchmarks_declared.sources import (
-    default_split,
-    splits_of,
-    stored_rows,
-)
+from evalkit_benchmarks_declared.schema import Benchmark, Headline, MetricUse, Task
+from evalkit_benchmarks_declared.sources import default_split, splits_of, stored_rows
 from evalkit_benchmarks_declared.tasks import SHAPES, input_types, task_class
 from evalkit_benchmarks_declared.variants import (
     EXTRACT,
@@ -69,7 +60,8 @@ class DeclaredDataset(Dataset):
     def __init__(self, parameters: BaseModel | None = None) -> None:
         super().__init__(parameters)
         chosen = {} if parameters is None else parameters.model_dump()
-        extract = chosen.pop(EXTRACT, None) if extractors_of(self.benchmark) else None
+        names = extractors_of(self.benchmark)
+        extract = chosen.pop(EXTRACT, names[0]) if names else None
 
         def find_lines() -> Lines:
             lines = lines_of(self.path) if self.path.is_file() else {}
@@ -80,8 +72,8 @@ class DeclaredDataset(Dataset):
         try:
             _refuse_lacking(self.variant.requires)
             compiled = compile_prompts(self.variant)
-            vars(self).update(attributes_of(self.variant, compiled, extract))
-            target = target_of(self.variant, compiled)
+            vars(self).update(_attributes(self.variant, compiled, extract))
+            target = _target(self.variant, compiled)
             data, templates = self.variant.data, self.variant.templates
             self._examples = Examples(data, target, templates)
         except EvalkitError as error:
@@ -98,7 +90,7 @@ class DeclaredDataset(Dataset):
         source = type(self)._rows
         rows = stored_rows(self.variant.data, self.path.parent, split, source)
         is_main = split == default_split(self.variant.data)
-        return self._examples.examples(rows, "" if is_main else f"{split}-")
+        return self._examples.examples(rows, "" if is_main else split)
 
 
 def dataset_class(
@@ -144,25 +136,17 @@ def _described(benchmark: Benchmark) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def attributes_of(
-    benchmark: Benchmark, compiled: CompiledPrompts, extract: str | None = None
+def _attributes(
+    benchmark: Benchmark, compiled: CompiledPrompts, extract: str | None
 ) -> dict[str, Any]:
-    """Return the dataset's attributes that follow from what a variant says.
-
-    Args:
-        benchmark: The variant.
-        compiled: Its prompts.
-        extract: Name of the extractor; None for the first or only one.
-    """
-    names = extractors_of(benchmark)
-    extract = extract or next(iter(names), None)
+    """Return the dataset's attributes that follow from what a variant says."""
     found: dict[str, Any] = {
         **_described(benchmark),
         "task": _task(benchmark, compiled.computed),
         "prompts": compiled.prompts,
         "splits": tuple(splits_of(benchmark.data)),
         "default_split": default_split(benchmark.data),
-        "extract": stages_of(benchmark, extract),
+        "extract": _stages(benchmark, extract),
         "aggregate": benchmark.aggregate,
         "cluster": benchmark.data.cluster,
         "perturbations": [
@@ -174,7 +158,13 @@ def attributes_of(
             for each in benchmark.perturbations
         ],
     }
-    if metrics := metrics_of(benchmark, extract):
+    uses = [use for use in (benchmark.headline, *benchmark.metrics) if use is not None]
+    metrics = dict.fromkeys(
+        _metric(use, benchmark)
+        for use in uses
+        if getattr(use, "extract", None) in (None, extract) or use is uses[0]
+    )
+    if metrics:
         found["perf_metric"], *found["eval_metrics"] = metrics
     return found
 
@@ -203,75 +193,56 @@ def _task(benchmark: Benchmark, computed: Mapping[str, str]) -> str | type[TaskI
     return type("DeclaredTask", (type(plugin),), attributes)
 
 
-def stages_of(benchmark: Benchmark, extract: str | None) -> Any:
-    """Return the extractor stages; those of `null_label` come last."""
-    stages = benchmark.extract
-    if isinstance(stages, Mapping):
-        stages = stages[extract] if extract is not None else None
-    if stages is None or benchmark.null_label is None:
-        return stages
-    last = {
-        "kind": "map-values",
-        "configuration": {"mapping": {benchmark.null_label: ""}, "otherwise": "text"},
-    }
-    return [*(stages if isinstance(stages, list) else split_stages(stages)), last]
-
-
-def metrics_of(benchmark: Benchmark, extract: str | None = None) -> list[str]:
-    """Return the references of the metrics, the headline first."""
-    uses: list[Any] = [] if benchmark.headline is None else [benchmark.headline]
-    uses += benchmark.metrics
-    names = [
-        use if isinstance(use, str) else _metric(use, benchmark)
-        for use in uses
-        if getattr(use, "extract", None) in (None, extract) or use is uses[0]
-    ]
-    return list(dict.fromkeys(names))
-
-
-def _metric(use: MetricUse | Headline, benchmark: Benchmark) -> str:
-    if isinstance(use, MetricUse):
-        of = {} if use.judge is None else {"of": use.judge}
-        return reference(use.metric, {**use.options, **of})
-    name, rescale = reference(use.metric, use.options), use.normalise
-    if rescale is None:
-        return name
-    chance: Any = rescale.low
-    if chance == "chance":
-        task = benchmark.task
-        answer = task.answer if isinstance(task, Task) else task
-        chance = "choices" if answer in ("choice", "multiple-choice") else "labels"
-    options = {"metric": name, "chance": chance, "best": rescale.high}
-    if rescale.high is None:
-        del options["best"]
-    return reference(
-        "above-chance", options | ({} if rescale.floor else {"floor": False})
-    )
-
-
-def reference(name: str, options: Mapping[str, Any]) -> str:
-    """Write a metric with its parameters as one text.
-
-    Args:
-        name: The metric.
-        options: Its parameters.
-
-    Returns:
-        `NAME:KEY=VALUE,…` if all values are plain, else `NAME:{JSON}`.
-    """
-    if all(re.fullmatch(r"[\w.-]+", str(value)) for value in options.values()):
-        return score_name(name, options)
-    return f"{name}:{json.dumps(options, ensure_ascii=False, sort_keys=True)}"
-
-
-def target_of(benchmark: Benchmark, compiled: CompiledPrompts) -> Target:
+def _target(benchmark: Benchmark, compiled: CompiledPrompts) -> Target:
     """Return the fields of the examples of a variant."""
     computed = {**compiled.computed, **compiled.shown}
     task = benchmark.task
     if isinstance(task, Task):
         answer = SHAPES[task.answer].answer_field
         return Target(input_types(task), answer, task.answer, computed)
-    bound = Resolver(Registry()).bind("tasks", task)
-    fields = bound.attributes["Input"].model_fields
-    types = {name: ("", True) for name in fields if name != "uid"}
-    return Target(types, bound.attributes["answer_field"] or "answer", "", computed)
+    attributes = Resolver(Registry()).bind("tasks", task).attributes
+    return Target({}, attributes["answer_field"] or "answer", "", computed)
+
+
+def _stages(benchmark: Benchmark, extract: str | None) -> Any:
+    """Return the extractor stages; those of `null_label` come last."""
+    stages = benchmark.extract
+    if isinstance(stages, Mapping):
+        stages = stages[extract or ""]
+    if benchmark.null_label is None:
+        return stages
+    last = {
+        "kind": "map-values",
+        "configuration": {"mapping": {benchmark.null_label: ""}, "otherwise": "text"},
+    }
+    written = split_stages(stages) if isinstance(stages, str) else stages or []
+    return [*written, last]
+
+
+def _metric(use: str | MetricUse | Headline, benchmark: Benchmark) -> str:
+    if isinstance(use, str):
+        return use
+    if isinstance(use, MetricUse):
+        of = {} if use.judge is None else {"of": use.judge}
+        return reference(use.metric, {**use.options, **of})
+    name, rescale = reference(use.metric, use.options), use.normalise
+    if rescale is None:
+        return name
+    options: dict[str, Any] = {"metric": name, "chance": rescale.low}
+    if rescale.low == "chance":
+        task = benchmark.task
+        answer = task.answer if isinstance(task, Task) else task
+        is_choice = answer in ("choice", "multiple-choice")
+        options["chance"] = "choices" if is_choice else "labels"
+    if rescale.high is not None:
+        options["best"] = rescale.high
+    if not rescale.floor:
+        options["floor"] = False
+    return reference("above-chance", options)
+
+
+def reference(name: str, options: Mapping[str, Any]) -> str:
+    """Write a metric as `NAME:KEY=VALUE,…` if all values are plain, else as JSON."""
+    if all(re.fullmatch(r"[\w.-]+", str(value)) for value in options.values()):
+        return score_name(name, options)
+    return f"{name}:{json.dumps(options, ensure_ascii=False, sort_keys=True)}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from packaging.requirements import InvalidRequirement, Requirement
-from pydantic import BaseModel, create_model
+from pydantic import BaseModel
 
 from evalkit import Dataset, TaskIO
 from evalkit.base.names import score_name
@@ -24,10 +24,10 @@ from evalkit_benchmarks_declared.reading import (
     lines_of,
     located,
 )
-from evalkit_benchmarks_declared.rows import Examples, Rows, Target
+from evalkit_benchmarks_declared.rows import Examples, Rows
 from evalkit_benchmarks_declared.schema import Benchmark, Headline, MetricUse, Task
 from evalkit_benchmarks_declared.sources import default_split, splits_of, stored_rows
-from evalkit_benchmarks_declared.tasks import SHAPES, input_types, task_class
+from evalkit_benchmarks_declared.tasks import task_of
 from evalkit_benchmarks_declared.variants import (
     EXTRACT,
     extractors_of,
@@ -60,8 +60,7 @@ class DeclaredDataset(Dataset):
     def __init__(self, parameters: BaseModel | None = None) -> None:
         super().__init__(parameters)
         chosen = {} if parameters is None else parameters.model_dump()
-        names = extractors_of(self.benchmark)
-        extract = chosen.pop(EXTRACT, names[0]) if names else None
+        extract = chosen.pop(EXTRACT, None)
 
         def find_lines() -> Lines:
             lines = lines_of(self.path) if self.path.is_file() else {}
@@ -69,13 +68,13 @@ class DeclaredDataset(Dataset):
 
         values = variant_of(self.benchmark, chosen)
         self.variant = check_benchmark(values, str(self.path), find_lines)
+        extract = extract or next(iter(extractors_of(self.variant)), None)
         try:
             _refuse_lacking(self.variant.requires)
             compiled = compile_prompts(self.variant)
             vars(self).update(_attributes(self.variant, compiled, extract))
-            target = _target(self.variant, compiled)
-            data, templates = self.variant.data, self.variant.templates
-            self._examples = Examples(data, target, templates)
+            fields = {**compiled.computed, **compiled.shown}
+            self._examples = Examples(self.variant, _answer_field(self.task), fields)
         except EvalkitError as error:
             keys = str(error).partition(":")[0].split(".")
             place = located(str(self.path), find_lines(), keys)
@@ -142,7 +141,7 @@ def _attributes(
     """Return the dataset's attributes that follow from what a variant says."""
     found: dict[str, Any] = {
         **_described(benchmark),
-        "task": _task(benchmark, compiled.computed),
+        "task": task_of(benchmark, compiled.computed),
         "prompts": compiled.prompts,
         "splits": tuple(splits_of(benchmark.data)),
         "default_split": default_split(benchmark.data),
@@ -169,39 +168,11 @@ def _attributes(
     return found
 
 
-def _task(benchmark: Benchmark, computed: Mapping[str, str]) -> str | type[TaskIO]:
-    task = benchmark.task
-    judges = {
-        name: {"annotator": "judge", **each} for name, each in benchmark.judges.items()
-    }
-    if isinstance(task, Task):
-        has_answers = benchmark.data.answer is not None
-        name = benchmark.name
-        return task_class(task, name, computed, judges, has_answers=has_answers)
-    if not judges and not computed:
-        return task
-    plugin: Any = Resolver(Registry()).bind("tasks", task).plugin
-    fields: Any = {name: (str, ...) for name in computed}
-    attributes = {
-        "name": task,
-        "Input": create_model("Input", __base__=plugin.Input, **fields),
-        "example": {**plugin.example, **dict.fromkeys(computed, "text")},
-        "annotators": {**plugin.annotators, **judges},
-    }
-    if plugin.input_keys is not None:
-        attributes["input_keys"] = (*plugin.input_keys, *computed)
-    return type("DeclaredTask", (type(plugin),), attributes)
-
-
-def _target(benchmark: Benchmark, compiled: CompiledPrompts) -> Target:
-    """Return the fields of the examples of a variant."""
-    computed = {**compiled.computed, **compiled.shown}
-    task = benchmark.task
-    if isinstance(task, Task):
-        answer = SHAPES[task.answer].answer_field
-        return Target(input_types(task), answer, task.answer, computed)
-    attributes = Resolver(Registry()).bind("tasks", task).attributes
-    return Target({}, attributes["answer_field"] or "answer", "", computed)
+def _answer_field(task: str | type[TaskIO]) -> str:
+    if not isinstance(task, str):
+        return task.answer_field or "answer"
+    bound = Resolver(Registry()).bind("tasks", task)
+    return bound.attributes["answer_field"] or "answer"
 
 
 def _stages(benchmark: Benchmark, extract: str | None) -> Any:
@@ -219,13 +190,12 @@ def _stages(benchmark: Benchmark, extract: str | None) -> Any:
     return [*written, last]
 
 
-def _metric(use: str | MetricUse | Headline, benchmark: Benchmark) -> str:
+def _metric(use: str | MetricUse, benchmark: Benchmark) -> str:
     if isinstance(use, str):
         return use
-    if isinstance(use, MetricUse):
-        of = {} if use.judge is None else {"of": use.judge}
-        return reference(use.metric, {**use.options, **of})
-    name, rescale = reference(use.metric, use.options), use.normalise
+    of = {} if use.judge is None else {"of": use.judge}
+    name = reference(use.metric, {**use.options, **of})
+    rescale = use.normalise if isinstance(use, Headline) else None
     if rescale is None:
         return name
     options: dict[str, Any] = {"metric": name, "chance": rescale.low}

@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import TypeAdapter
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.violations import shorten
 from evalkit.errors import AdapterError, DataError
-from evalkit_benchmarks_declared.schema import Data, Position
+from evalkit_benchmarks_declared.schema import Benchmark, Position, Task
 from evalkit_benchmarks_declared.sources import StoredRow
-from evalkit_benchmarks_declared.tasks import CHOICES, TYPES
+from evalkit_benchmarks_declared.tasks import CHOICES, TYPES, input_types
 from evalkit_benchmarks_declared.templates import (
     Evaluate,
-    Language,
     compile_expression,
     read_list,
 )
@@ -36,34 +35,34 @@ _Field = tuple[str, Evaluate]
 """A key of the benchmark file, and its compiled expression."""
 
 
-class Target(NamedTuple):
-    """The fields of examples."""
-
-    types: Mapping[str, tuple[str, bool]]
-    """Type of each input field of a declared task, and whether examples may lack it."""
-    answer: str
-    """Name of the answer."""
-    answer_type: str
-    """Type of the answer; "" if the task is an installed one."""
-    computed: Mapping[str, str] = {}
-    """Template over columns and fields of each field that a prompt needs."""
-
-
 class Examples:
-    """Makes examples of stored rows; raises `DataError` for malformed expressions."""
+    """Makes examples of stored rows; raises `DataError` for malformed expressions.
 
-    def __init__(self, data: Data, target: Target, templates: Language) -> None:
-        self._data, self._target, self._templates = data, target, templates
+    Args:
+        benchmark: The variant of a benchmark.
+        answer_field: Name of the answer in the task.
+        computed: Template over columns and fields of each field that a prompt needs.
+    """
+
+    def __init__(
+        self, benchmark: Benchmark, answer_field: str, computed: Mapping[str, str]
+    ) -> None:
+        task, self._data = benchmark.task, benchmark.data
+        self._templates, self._answer_field = benchmark.templates, answer_field
+        # an installed task has types of its own
+        self._types = input_types(task) if isinstance(task, Task) else {}
+        self._answer_type = task.answer if isinstance(task, Task) else ""
+        data = self._data
         self._fields: dict[str, _Field] = {}
         for name, texts in data.fields.items():
-            is_native = target.types.get(name, ("",))[0] != "text"
+            is_native = self._types.get(name, ("",))[0] != "text"
             key = f"data.fields.{name}"
             self._fields[name] = self._compile(key, texts, native=is_native)
         if data.choices is not None:
             self._fields[CHOICES] = self._compile("data.choices", data.choices)
         self._computed = {
             name: self._compile(name.replace("_", ".", 1), text, native=False)
-            for name, text in target.computed.items()
+            for name, text in computed.items()
         }
         self._tags = {
             facet: self._compile(f"data.tags.{facet}", text)
@@ -79,7 +78,7 @@ class Examples:
         self._way, answer = "", data.answer
         if isinstance(answer, Position):
             [(self._way, answer)] = answer.model_dump(exclude_unset=True).items()
-        elif answer is not None and target.answer_type == "choice":
+        elif answer is not None and self._answer_type == "choice":
             raise DataError(
                 "data.answer: an option is named by its index, letter or text. Write "
                 "{index: …}, {letter: …} or {text: …}"
@@ -166,8 +165,8 @@ class Examples:
             for cell in answer if isinstance(answer, list) else [answer]:
                 if cell is None or isinstance(cell, dict | list):
                     raise DataError(
-                        f"{row.place}: data.answer_extract: must be of a text or a list "
-                        f"of texts, got {shorten(answer)}"
+                        f"{row.place}: data.answer_extract: must be of texts or "
+                        f"lists of texts, got {shorten(answer)}"
                     )
                 cells.append((row.place, str(cell)))
         texts = pl.Series([text for _, text in cells], dtype=pl.String)
@@ -188,12 +187,12 @@ class Examples:
         made |= {name: _value(row, field) for name, field in self._fields.items()}
         key = ""
         try:
-            for name, (kind, optional) in self._target.types.items():
+            for name, (kind, optional) in self._types.items():
                 key = self._fields[name][0] if name in self._fields else f"field {name}"
                 made[name] = _typed(kind, optional, made.get(name))
             if self._answer is not None:
                 key = self._answer[0]
-                made[self._target.answer] = self._read_answer(answer, made.get(CHOICES))
+                made[self._answer_field] = self._read_answer(answer, made.get(CHOICES))
         except ValueError as error:
             raise DataError(f"{row.place}: {key}: {error}") from error
         fields = StoredRow(row.place, made)
@@ -219,7 +218,7 @@ class Examples:
         """Return an answer as the task has it; a list where there are several."""
         if value is None:
             raise ValueError("the answer is missing")
-        kind = "" if self._way else self._target.answer_type
+        kind = "" if self._way else self._answer_type
         if self._way and not isinstance(options, list):
             raise ValueError("the example has no options. Write data.choices")
         if kind == "number":
@@ -239,7 +238,7 @@ class Examples:
             return _option(self._way, value, options)
         mapping = self._data.labels
         if mapping is None:
-            return str(value) if self._target.answer_type else value
+            return str(value) if self._answer_type else value
         if str(value) not in mapping:
             known = ", ".join(map(repr, mapping))
             raise ValueError(

@@ -230,13 +230,11 @@ class Normalisation(Declared):
     """Whether values below `low` become 0."""
 
 
-class Headline(Declared):
+class Headline(MetricUse):
     """The score that stands for the benchmark."""
 
-    metric: Text
-    options: dict[str, JsonValue] = {}
     extract: ComponentName | None = None
-    """Extractor whose answers it scores. Default: the first."""
+    """Extractor that is used unless another is named. Default: the first."""
     normalise: Normalisation | None = None
 
 

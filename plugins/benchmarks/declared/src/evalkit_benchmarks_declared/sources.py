@@ -54,11 +54,7 @@ def _listed(texts: str | list[str]) -> list[str]:
 
 
 def default_split(data: Data) -> str:
-    """Return the split that is evaluated unless another is named.
-
-    Raises:
-        DataError: `split` is none of the splits.
-    """
+    """Return the split that is evaluated unless another is named."""
     splits = [*splits_of(data)]
     name = data.split or (TEST if TEST in splits else splits[0])
     if name not in splits:
@@ -74,19 +70,13 @@ def stored_rows(
     split: str,
     rows: Callable[[str], Iterable[Mapping[str, Any]]] | None = None,
 ) -> Iterator[StoredRow]:
-    """Read the rows of a split, before anything changes them.
+    """Read the rows of a split: those of its stored splits, one after another.
 
     Args:
         data: What the file says of its data.
         folder: Folder of the file.
         split: The split.
         rows: Function of a stored split that replaces the data's own source.
-
-    Yields:
-        The rows, those of several stored splits one after another.
-
-    Raises:
-        DataError: They cannot be read.
     """
     for stored in splits_of(data)[split]:
         if rows is not None:
@@ -95,7 +85,7 @@ def stored_rows(
             yield from _numbered(*_generated(data.generator, folder, stored))
         else:
             for path in _files(data, folder, stored):
-                yield from _rows_of_file(path, data.format)
+                yield from _rows_of_file(path, _FORMATS.get(data.format or ""))
 
 
 def _numbered(place: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[StoredRow]:
@@ -103,8 +93,7 @@ def _numbered(place: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[StoredR
         yield StoredRow(f"{place}: row {number}", row)
 
 
-def _rows_of_file(path: Path, written: str | None) -> Iterator[StoredRow]:
-    kind = None if written is None else _FORMATS[written]
+def _rows_of_file(path: Path, kind: Format | None) -> Iterator[StoredRow]:
     for row in file_rows(path, kind):
         if row.values is None or row.problem is not None:
             rule = row.problem.rule if row.problem else "cannot be read"
@@ -151,10 +140,6 @@ def hub_files(
     A copy in `EVALKIT_DATA_DIR/hub/OWNER/NAME/[CONFIG/]SPLIT.jsonl` (or `.parquet` …)
     is taken first. Without a revision, the files are those of the hub's own conversion
     to Parquet; with one, the dataset's files whose name has the split.
-
-    Raises:
-        DataError: There are no such files.
-        StorageError: The hub cannot be read.
     """
     own = Path(os.environ.get(DATA_FOLDER_VARIABLE, "."), "hub", hub, config or "")
     copies = [own / f"{split}.{suffix}" for suffix in _FORMATS]

@@ -33,7 +33,7 @@ def extractors_of(benchmark: Benchmark) -> tuple[str, ...]:
 
 
 def parameters_of(benchmark: Benchmark) -> type[BaseModel]:
-    """Make the parameters of the dataset: axes, of which only `extract` has a default."""
+    """Make the parameters of the dataset; only that of the extractor has a default."""
     fields: dict[str, Any] = {}
     for axis, values in axes_of(benchmark).items():
         kind = Literal.__getitem__(values)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from packaging.requirements import InvalidRequirement, Requirement
 from pydantic import BaseModel
 
-from evalkit import Dataset, TaskIO
+from evalkit import Dataset
 from evalkit.base.names import score_name
 from evalkit.catalog import Registry, Resolver
 from evalkit.errors import EvalkitError, PluginLoadError
@@ -36,10 +36,10 @@ from evalkit_benchmarks_declared.variants import (
     variant_of,
 )
 
-_DESCRIBING = (
+_DESCRIBING = {
     *("version", "changes", "description", "license", "citation", "source_url"),
     *("languages", "tags", "content_warning"),
-)
+}
 """Keys that are attributes of the dataset as they are."""
 
 
@@ -73,8 +73,10 @@ class DeclaredDataset(Dataset):
             _refuse_lacking(self.variant.requires)
             compiled = compile_prompts(self.variant)
             vars(self).update(_attributes(self.variant, compiled, extract))
-            fields = {**compiled.computed, **compiled.shown}
-            self._examples = Examples(self.variant, _answer_field(self.task), fields)
+            task = Resolver(Registry()).bind("tasks", self.task)
+            answer = task.attributes["answer_field"] or "answer"
+            fields = compiled.computed | compiled.shown
+            self._examples = Examples(self.variant, answer, fields)
         except EvalkitError as error:
             keys = str(error).partition(":")[0].split(".")
             place = located(str(self.path), find_lines(), keys)
@@ -111,7 +113,7 @@ def dataset_class(
         "benchmark": benchmark,
         "path": path,
         "Parameters": parameters_of(benchmark),
-        **_described(benchmark),
+        **benchmark.model_dump(include=_DESCRIBING, exclude_none=True),
     }
     if rows is not None:
         attributes["_rows"] = staticmethod(rows)
@@ -130,17 +132,12 @@ def _refuse_lacking(requirements: Sequence[str]) -> None:
             raise PluginLoadError(f"requires: {text}: got version {found}")
 
 
-def _described(benchmark: Benchmark) -> dict[str, Any]:
-    found = {name: getattr(benchmark, name) for name in _DESCRIBING}
-    return {name: value for name, value in found.items() if value is not None}
-
-
 def _attributes(
     benchmark: Benchmark, compiled: CompiledPrompts, extract: str | None
 ) -> dict[str, Any]:
     """Return the dataset's attributes that follow from what a variant says."""
     found: dict[str, Any] = {
-        **_described(benchmark),
+        **benchmark.model_dump(include=_DESCRIBING, exclude_none=True),
         "task": task_of(benchmark, compiled.computed),
         "prompts": compiled.prompts,
         "splits": tuple(splits_of(benchmark.data)),
@@ -166,13 +163,6 @@ def _attributes(
     if metrics:
         found["perf_metric"], *found["eval_metrics"] = metrics
     return found
-
-
-def _answer_field(task: str | type[TaskIO]) -> str:
-    if not isinstance(task, str):
-        return task.answer_field or "answer"
-    bound = Resolver(Registry()).bind("tasks", task)
-    return bound.attributes["answer_field"] or "answer"
 
 
 def _stages(benchmark: Benchmark, extract: str | None) -> Any:

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.violations import shorten
 from evalkit.errors import AdapterError, DataError
-from evalkit_benchmarks_declared.schema import Benchmark, Position, Task
+from evalkit_benchmarks_declared.schema import Benchmark, Task
 from evalkit_benchmarks_declared.sources import StoredRow
 from evalkit_benchmarks_declared.tasks import CHOICES, TYPES, input_types
 from evalkit_benchmarks_declared.templates import (
@@ -76,8 +76,8 @@ class Examples:
         if data.id is not None and data.id not in ROW_NUMBERS:
             self._id = self._compile("data.id", data.id, native=False)
         self._way, answer = "", data.answer
-        if isinstance(answer, Position):
-            [(self._way, answer)] = answer.model_dump(exclude_unset=True).items()
+        if isinstance(answer, Mapping):
+            [(self._way, answer)] = answer.items()
         elif answer is not None and self._answer_type == "choice":
             raise DataError(
                 "data.answer: an option is named by its index, letter or text. Write "
@@ -160,25 +160,17 @@ class Examples:
 
         from evalkit_adapters_rows import extraction
 
-        cells: list[tuple[str, str]] = []
         for row, answer in zip(rows, answers, strict=True):
-            for cell in answer if isinstance(answer, list) else [answer]:
-                if cell is None or isinstance(cell, dict | list):
-                    raise DataError(
-                        f"{row.place}: data.answer_extract: must be of texts or "
-                        f"lists of texts, got {shorten(answer)}"
-                    )
-                cells.append((row.place, str(cell)))
-        texts = pl.Series([text for _, text in cells], dtype=pl.String)
+            if not isinstance(answer, str):
+                got = shorten(answer)
+                key = f"{row.place}: data.answer_extract"
+                raise DataError(f"{key}: the stored answer must be a text, got {got}")
+        texts = pl.Series(answers, dtype=pl.String)
         found = extraction(self._data.answer_extract).extract(texts)
-        for (place, _), reason in zip(cells, found.reasons, strict=True):
+        for row, reason in zip(rows, found.reasons, strict=True):
             if reason is not None:
-                raise DataError(f"{place}: data.answer_extract: {reason}")
-        values = iter(found.values)
-        return [
-            [next(values) for _ in answer] if isinstance(answer, list) else next(values)
-            for answer in answers
-        ]
+                raise DataError(f"{row.place}: data.answer_extract: {reason}")
+        return found.values.to_list()
 
     def _example(self, number: str, row: StoredRow, answer: Any) -> dict[str, Any]:
         columns = row.values.items()
@@ -278,32 +270,29 @@ def _typed(kind: str, optional: bool, value: Any) -> Any:
         return None
     if value is None:
         raise ValueError("the value is missing")
+    read = value
     if kind == "texts":
         items = read_list(value)
-        value = items and [*map(str, items)]
+        read = items and [*map(str, items)]
     elif kind == "text" and not isinstance(value, list | dict):
-        value = str(value)
-    is_misfit = isinstance(value, bool) != (kind == "boolean")
+        read = str(value)
     try:
-        if is_misfit:
+        if isinstance(read, bool) != (kind == "boolean"):
             raise ValueError
-        return _TYPES[kind].validate_python(value)
+        return _TYPES[kind].validate_python(read)
     except ValueError as error:
-        shown = "a list" if value is None else shorten(value)
-        raise ValueError(f"must be of the type {kind}, got {shown}") from error
+        raise ValueError(f"must be of the type {kind}, got {shorten(value)}") from error
 
 
 def _option(way: str, value: Any, options: Sequence[str]) -> str:
     """Return the text of the option that an answer names."""
-    text = str(value).strip()
-    place = -1
-    if way == "text" and str(value) in options:
-        place = options.index(str(value))
-    elif way == "letter" and len(text) == 1:
-        place = _LETTERS.find(text.upper())
-    elif way == "index":
-        with_sign = text.removesuffix(".0")
-        place = int(with_sign) if with_sign.isdecimal() else -1
+    text, place = str(value).strip(), -1
+    if way == "text":
+        place = options.index(str(value)) if str(value) in options else -1
+    elif way == "letter":
+        place = _LETTERS.find(text.upper()) if len(text) == 1 else -1
+    elif text.removesuffix(".0").isdecimal():
+        place = int(text.removesuffix(".0"))
     if not 0 <= place < len(options):
         raise ValueError(
             f"no option has the {way} {shorten(value)}. Options: {shorten(options)}"

@@ -18,12 +18,6 @@ from evalkit.reading.formats import Format
 from evalkit_adapters_rows import file_rows
 from evalkit_benchmarks_declared.schema import Data, Generator
 
-TEST = "test"
-"""Name of the split where a file names none."""
-
-_CONVERTED = "refs/convert/parquet"
-"""Branch of the hub with every dataset as Parquet files."""
-
 _FORMATS = {
     "parquet": Format.PARQUET,
     "jsonl": Format.JSON_LINES,
@@ -43,10 +37,9 @@ class StoredRow(NamedTuple):
 
 def splits_of(data: Data) -> dict[str, list[str]]:
     """Return the stored splits of each split."""
-    if data.splits is not None:
-        return {name: _listed(stored) for name, stored in data.splits.items()}
-    names = list(data.path) if isinstance(data.path, Mapping) else [TEST]
-    return {name: [name] for name in names}
+    names = data.path if isinstance(data.path, Mapping) else ["test"]
+    splits = data.splits or {name: name for name in names}
+    return {name: _listed(stored) for name, stored in splits.items()}
 
 
 def _listed(texts: str | list[str]) -> list[str]:
@@ -56,11 +49,10 @@ def _listed(texts: str | list[str]) -> list[str]:
 def default_split(data: Data) -> str:
     """Return the split that is evaluated unless another is named."""
     splits = [*splits_of(data)]
-    name = data.split or (TEST if TEST in splits else splits[0])
+    name = data.split or ("test" if "test" in splits else splits[0])
     if name not in splits:
-        raise DataError(
-            f"data.split: unknown split {name!r}. Splits: {', '.join(splits)}"
-        )
+        known = ", ".join(splits)
+        raise DataError(f"data.split: unknown split {name!r}. Splits: {known}")
     return name
 
 
@@ -95,10 +87,11 @@ def _numbered(place: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[StoredR
 
 def _rows_of_file(path: Path, kind: Format | None) -> Iterator[StoredRow]:
     for row in file_rows(path, kind):
+        place = f"{path}:{row.line}"
         if row.values is None or row.problem is not None:
             rule = row.problem.rule if row.problem else "cannot be read"
-            raise DataError(f"{path}:{row.line}: {rule}")
-        yield StoredRow(f"{path}:{row.line}", row.values)
+            raise DataError(f"{place}: {rule}")
+        yield StoredRow(place, row.values)
 
 
 def _generated(generator: Generator, folder: Path, split: str) -> tuple[str, Any]:
@@ -141,12 +134,12 @@ def hub_files(
     is taken first. Without a revision, the files are those of the hub's own conversion
     to Parquet; with one, the dataset's files whose name has the split.
     """
-    own = Path(os.environ.get(DATA_FOLDER_VARIABLE, "."), "hub", hub, config or "")
+    own = Path(os.environ.get(DATA_FOLDER_VARIABLE, ""), "hub", hub, config or "")
     copies = [own / f"{split}.{suffix}" for suffix in _FORMATS]
     for path in copies if DATA_FOLDER_VARIABLE in os.environ else ():
         if path.is_file():
             return [path]
-    uri = f"hf://datasets/{hub}@{revision or _CONVERTED}"
+    uri = f"hf://datasets/{hub}@{revision or 'refs/convert/parquet'}"
     names = [name for name in names_below(uri) if _is_of(name, split, config, revision)]
     if not names:
         where = f"{uri}, configuration {config or 'default'}"

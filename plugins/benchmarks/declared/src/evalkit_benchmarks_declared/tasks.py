@@ -38,11 +38,6 @@ class Shape(NamedTuple):
     perf_metric: str
     eval_metrics: tuple[str, ...] = ()
 
-    @property
-    def answer_field(self) -> str:
-        """Name of the answer."""
-        return next(iter(self.output))
-
 
 _LABEL = {"label": (Label, ...), "prob": (Probabilities | None, None)}
 _NUMBER = Annotated[float, Field(allow_inf_nan=False)]
@@ -97,6 +92,7 @@ def task_of(benchmark: Benchmark, computed: Mapping[str, str]) -> str | type[Tas
         for field, (kind, optional) in types.items()
     }
     shape = SHAPES[task.answer]
+    answer, *scored = shape.output
     output: Any = {"id": (str, ...), **shape.output}
     example = {field: TYPES[kind][1] for field, (kind, _) in types.items()}
     has_answers = benchmark.data.answer is not None
@@ -107,11 +103,11 @@ def task_of(benchmark: Benchmark, computed: Mapping[str, str]) -> str | type[Tas
         "Output": create_model("Output", __base__=Row, **output),
         "example": {"uid": "1", **example},
         "input_keys": tuple(types),
-        "answer_field": shape.answer_field,
+        "answer_field": answer,
         "answer_kind": shape.answer_kind if has_answers else "none",
         "perf_metric": shape.perf_metric,
         "eval_metrics": shape.eval_metrics,
-        "scored_fields": tuple(shape.output)[1:],
+        "scored_fields": tuple(scored),
         "perturb_fields": tuple(computed or texts),  # what a model is sent
         "annotators": judges,
         "labels": task.labels,

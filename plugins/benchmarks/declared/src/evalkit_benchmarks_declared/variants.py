@@ -14,9 +14,6 @@ from evalkit_benchmarks_declared.schema import Benchmark
 EXTRACT = "extract"
 """Parameter that names one of several extractors."""
 
-LANGUAGE = "language"
-"""Axis whose values are languages."""
-
 
 def axes_of(benchmark: Benchmark) -> dict[str, tuple[str, ...]]:
     """Return the values of each axis, that of the extractors last."""
@@ -48,7 +45,7 @@ def variant_of(benchmark: Benchmark, chosen: Mapping[str, str]) -> dict[str, Any
     if values.get("aggregate") in axes:  # a mean over variants
         del values["aggregate"]
     for axis, value in chosen.items():
-        if axis == LANGUAGE:
+        if axis == "language":
             values["languages"] = [value]
         for key, override in benchmark.variants[axis][value].items():
             override_at(values, key.split("."), override)

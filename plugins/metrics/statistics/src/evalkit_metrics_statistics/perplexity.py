@@ -1,4 +1,4 @@
-"""Perplexity of a language model."""
+"""Perplexity of a language model, by tokens, words or bytes."""
 
 from __future__ import annotations
 
@@ -41,4 +41,53 @@ class Perplexity(RatioMetric):
 
     def value(self, nats: pl.Expr) -> pl.Expr:
         """Return e to the power of nats per token."""
+        return nats.exp()
+
+
+class WordPerplexity(RatioMetric):
+    """Perplexity by words: exp(-sum of log-probabilities / number of words).
+
+    Over all texts together. Reads `logprob`, as `perplexity` does, and `num_words`, of
+    the response or the input. Range 1 to infinity, lower is better; the delta method's
+    interval of the logarithm.
+
+    Source: lm-evaluation-harness's `word_perplexity`.
+
+    Example:
+        >>> import evalkit, math
+        >>> said = {"logprob": [math.log(1 / 9)], "num_words": [2]}
+        >>> found = evalkit.score("word-perplexity", [""], [""], fields=said)
+        >>> round(found["word-perplexity"].value, 12)
+        3.0
+    """
+
+    columns = (LOGPROB, "num_words", TOKENS)
+    bounds = (1.0, None)
+
+    def value(self, nats: pl.Expr) -> pl.Expr:
+        """Return e to the power of nats per word."""
+        return nats.exp()
+
+
+class BytePerplexity(RatioMetric):
+    """Perplexity by bytes: exp(-sum of log-probabilities / number of bytes).
+
+    2 to the power of `bits-per-byte`, from the same fields. Range 1 to infinity, lower
+    is better; the delta method's interval of the logarithm.
+
+    Source: lm-evaluation-harness's `byte_perplexity`.
+
+    Example:
+        >>> import evalkit, math
+        >>> said = {"logprob": [4 * math.log(1 / 2)], "num_bytes": [4]}
+        >>> found = evalkit.score("byte-perplexity", [""], [""], fields=said)
+        >>> round(found["byte-perplexity"].value, 12)
+        2.0
+    """
+
+    columns = (LOGPROB, "num_bytes", TOKENS)
+    bounds = (1.0, None)
+
+    def value(self, nats: pl.Expr) -> pl.Expr:
+        """Return e to the power of nats per byte."""
         return nats.exp()

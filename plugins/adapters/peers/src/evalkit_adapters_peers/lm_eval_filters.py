@@ -80,9 +80,11 @@ class LmEvalFilters:
         self, texts: pl.Series, choices: pl.Series | None
     ) -> pl.DataFrame:
         """Return what the filters make of each text."""
-        options: Sequence[Any] = [None] * len(texts) if choices is None else choices
+        listed: list[Any] = (
+            [None] * len(texts) if choices is None else choices.to_list()
+        )
         values = []
-        for text, own in zip(texts, options, strict=True):
+        for text, own in zip(texts, listed, strict=True):
             value: str | None = text
             for step in self._steps:
                 value = None if value is None else step(value, tuple(own or ()))

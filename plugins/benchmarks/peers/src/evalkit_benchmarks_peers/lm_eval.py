@@ -16,7 +16,7 @@ from evalkit_benchmarks_declared.schema import Benchmark, Data
 from evalkit_benchmarks_declared.sources import stored_rows
 from evalkit_benchmarks_peers import lm_eval_files as task_files
 from evalkit_benchmarks_peers.lm_eval_files import Function, TaskFile, listed
-from evalkit_benchmarks_peers.lm_eval_functions import f1_average, load
+from evalkit_benchmarks_peers.lm_eval_functions import f1_average, load, run_file
 from evalkit_benchmarks_peers.lm_eval_rows import KEYS, Documents, template
 
 _KEYS = frozenset(
@@ -76,6 +76,8 @@ def read(text: str) -> ReadPlugin:
         DataError: There is no such task, or evalkit cannot run it. The message has the
             file, the line and the key.
     """
+    for kept in (task_files.parse_file, run_file):
+        kept.cache_clear()  # the files may have changed
     where, _, name = text.partition("#")
     path = Path(where)
     if path.is_dir() and not name:

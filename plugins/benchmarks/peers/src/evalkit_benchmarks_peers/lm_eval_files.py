@@ -62,7 +62,7 @@ def _read(
 ) -> tuple[Mapping[str, Any], tuple[Path, ...]]:
     if path in within:
         raise DataError(f"{path}: include: the file includes itself")
-    own = dict(_parsed(path))
+    own = dict(parse_file(path))
     included = own.pop("include", None) or []
     merged: dict[str, Any] = {}
     files: list[Path] = []
@@ -74,7 +74,9 @@ def _read(
 
 
 @lru_cache(maxsize=4_096)
-def _parsed(path: Path) -> Mapping[str, Any]:
+def parse_file(path: Path) -> Mapping[str, Any]:
+    """Read one file."""
+
     class Loader(_SafeLoader):  # type: ignore[misc]
         """Knows the folder that functions are named from."""
 

@@ -86,7 +86,7 @@ def load(function: Function, *, of_dataset: bool) -> Callable[[Any], Any]:
     If it is a function of a dataset, it is returned as a function of all rows.
     """
     path, name = function.path, function.name.rpartition(".")[2]
-    values, problems = _run(path)
+    values, problems = run_file(path)
     if name in problems or not callable(values.get(name)):
         why = problems.get(name, "there is no function of this name")
         raise DataError(f"{path.name}: {name}: {why}")
@@ -129,12 +129,15 @@ def _check_names(function: Any, known: set[Any]) -> None:
         codes += [each for each in code.co_consts if isinstance(each, type(code))]
         for name in {*code.co_names} - known:
             known.add(name)
-            if name in values["__problems__"]:
-                raise DataError(f"{name}: {values['__problems__'][name]}")
+            is_known = (
+                name in values or name in _BUILTINS or _ATTRIBUTES.fullmatch(name)
+            )
+            problem = None if is_known else "it is not available"
+            if problem := values["__problems__"].get(name, problem):
+                raise DataError(f"{name}: {problem}")
             _check_names(values.get(name), known)
 
 
-@lru_cache(maxsize=1_024)
 def _parsed(path: Path) -> list[ast.stmt]:
     try:
         return ast.parse(path.read_bytes()).body
@@ -143,7 +146,7 @@ def _parsed(path: Path) -> list[ast.stmt]:
 
 
 @lru_cache(maxsize=1_024)
-def _run(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
+def run_file(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the values of the names of a file, and why other names have none."""
     problems: dict[str, str] = {}
     values: dict[str, Any] = {"__file__": str(path), "__problems__": problems}
@@ -194,7 +197,7 @@ def _import(
         inner = module.removeprefix("lm_eval.tasks.")
         folder = tasks[0] if tasks and inner != module else path.parent
         file = (folder / f"{inner.replace('.', '/')}.py").resolve()
-        if not is_module and file.is_file() and each.name in _run(file)[0]:
-            values[name] = _run(file)[0][each.name]
+        if not is_module and file.is_file() and each.name in run_file(file)[0]:
+            values[name] = run_file(file)[0][each.name]
         else:
             problems[name] = f"it is imported from {module}"

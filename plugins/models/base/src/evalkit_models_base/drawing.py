@@ -21,7 +21,8 @@ def draw_trial(
 ) -> Chosen:
     """Draw the shots of a trial: other ones than in each trial before."""
     shots, name = makes.prompt.shots, makes.name
-    count, seen = shots.wanted, {_ids(each) for each in before}
+    count = min(shots.wanted, len(pool)) if shots.fewer else shots.wanted
+    seen = {_ids(each) for each in before}
     if shots.drawn == "helm":
         return _drawn_by_helm(pool, count, shots.drawn_with + trial)
     if shots.are_in_order:

@@ -134,6 +134,8 @@ class Shots(_Declared):
     """With `lm-eval`, whether one more is drawn, to leave out the example itself; with
     `first`, whether the first others of each example are shown. With `lm-eval` by
     default where the source is the split that is asked."""
+    fewer: bool = False
+    """Whether all are shown, with a notice, where there are fewer than `count`."""
     seed: int | None = None
     """By default 1234 for `lm-eval`, else 0."""
 

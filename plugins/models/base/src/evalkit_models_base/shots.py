@@ -178,7 +178,7 @@ def _matched(
     for shot in pool:
         pools.get(str(_value_of(shot, facet)), []).append(shot)
     for value, each in pools.items():
-        if len(each) < shots.wanted:
+        if len(each) < shots.wanted and not shots.fewer:
             raise too_few(makes, f" where {facet} is {value!r}", len(each))
     return pools, keys
 
@@ -213,7 +213,7 @@ def _pool(makes: Renderer, origin: Origin) -> tuple[list[Shot], tuple[str, ...]]
             f"of {shots.source or 'shots.examples'}"
         )
     is_short = len(open_) < shots.wanted
-    if is_short and not (open_ and shots.draw == "helm"):
+    if is_short and not (shots.fewer or (open_ and shots.draw == "helm")):
         why = f", {leaking} of {len(answered)} being asked" if leaking else ""
         raise too_few(makes, "", len(open_), why)
     notices = []

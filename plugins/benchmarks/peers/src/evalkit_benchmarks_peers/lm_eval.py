@@ -276,7 +276,7 @@ class Task:
                 problem = f"evalkit cannot run {samples}"
                 self._refuse(problem, "fewshot_config", "samples")
             rows = [self._documents.row(sample, is_shot=True) for sample in samples]
-            return {**shots, "examples": rows}
+            return {**shots, "examples": rows, "spare": False}
         shots["source"] = "test" if split == self._test_split() else "shots"
         named = self._shots.get("split", self._values.get("fewshot_split"))
         # then the document itself is left out

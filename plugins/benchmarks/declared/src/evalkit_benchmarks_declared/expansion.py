@@ -89,7 +89,7 @@ def expand(reference: str, registry: Registry) -> Expansion:
         PluginError: There is no such data set, or its file cannot be read.
     """
     # a name that is no benchmark needs no schema
-    from evalkit_benchmarks_declared.variants import EXTRACT, axes_of
+    from evalkit_benchmarks_declared.datasets import EXTRACT, axes_of
 
     chosen = registry.select("datasets", reference)
     component, given = chosen.component, dict(chosen.parameters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -21,9 +21,6 @@ from evalkit_benchmarks_declared.templates import (
     read_list,
 )
 
-Rows = Callable[[str], Iterable[Mapping[str, Any]]]
-"""Function of a stored split that gives stored rows."""
-
 ROW_NUMBERS = {"#row": 0, "#row0": -1}
 """What an id expression adds to the number of a row."""
 
@@ -31,18 +28,16 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 _TYPES = {kind: TypeAdapter(type_) for kind, (type_, _) in TYPES.items()}
 
+_Numbered = tuple[int, StoredRow]
+
+_Example = dict[str, Any]
+
 _Field = tuple[str, Evaluate]
 """A key of the benchmark file, and its compiled expression."""
 
 
 class Examples:
-    """Makes examples of stored rows; raises `DataError` for malformed expressions.
-
-    Args:
-        benchmark: The variant of a benchmark.
-        answer_field: Name of the answer in the task.
-        computed: Template over columns and fields of each field that a prompt needs.
-    """
+    """Makes examples of stored rows; raises `DataError` for malformed expressions."""
 
     def __init__(
         self, benchmark: Benchmark, answer_field: str, computed: Mapping[str, str]
@@ -68,10 +63,7 @@ class Examples:
             facet: self._compile(f"data.tags.{facet}", text)
             for facet, text in data.tags.items()
         }
-        where = data.where.items()
-        self._where = [
-            (self._compile("data.where", key), value) for key, value in where
-        ]
+        self._where = {key: self._compile("data.where", key) for key in data.where}
         self._id: _Field | None = None
         if data.id is not None and data.id not in ROW_NUMBERS:
             self._id = self._compile("data.id", data.id, native=False)
@@ -100,11 +92,9 @@ class Examples:
             raise DataError(f"{key}: {error}") from error
         return key, parts[0] if is_one else lambda row: [part(row) for part in parts]
 
-    def examples(
-        self, rows: Iterable[StoredRow], split: str = ""
-    ) -> list[dict[str, Any]]:
+    def examples(self, rows: Iterable[StoredRow], split: str = "") -> list[_Example]:
         """Make examples of the rows of a split; "" is the one to evaluate."""
-        kept = self._chosen(self._adapted(rows), is_sampled=not split)
+        kept = self._chosen(self._adapted(rows), split)
         answers = self._answers([row for _, row in kept])
         prefix = f"{split}-" if split else ""
         return [
@@ -128,18 +118,17 @@ class Examples:
         except AdapterError as error:
             raise DataError(f"{key}: {error}") from error
 
-    def _chosen(
-        self, rows: Iterable[StoredRow], *, is_sampled: bool
-    ) -> list[tuple[int, StoredRow]]:
+    def _chosen(self, rows: Iterable[StoredRow], split: str) -> list[_Numbered]:
         """Return the rows that `where` and `sample` leave, with their numbers."""
+        where = self._data.where.items()
         shift = ROW_NUMBERS.get(self._data.id or "", 0)
         kept = [
             (number + shift, row)
             for number, row in enumerate(rows, start=1)
-            if all(_is_one_of(_value(row, key), value) for key, value in self._where)
+            if all(_is_one_of(_value(row, self._where[key]), x) for key, x in where)
         ]
         sample = self._data.sample
-        if sample is None or not is_sampled:
+        if sample is None or split:
             return kept
         if sample.count > len(kept):
             raise DataError(
@@ -172,7 +161,7 @@ class Examples:
                 raise DataError(f"{row.place}: data.answer_extract: {reason}")
         return found.values.to_list()
 
-    def _example(self, number: str, row: StoredRow, answer: Any) -> dict[str, Any]:
+    def _example(self, number: str, row: StoredRow, answer: Any) -> _Example:
         columns = row.values.items()
         made = {name: value for name, value in columns if name not in EXAMPLE_ID_KEYS}
         made["uid"] = self._uid(number, row)
@@ -233,9 +222,7 @@ class Examples:
             return str(value) if self._answer_type else value
         if str(value) not in mapping:
             known = ", ".join(map(repr, mapping))
-            raise ValueError(
-                f"unknown label {str(value)!r}. Labels of data.labels: {known}"
-            )
+            raise ValueError(f"unknown label {str(value)!r}. data.labels has {known}")
         return mapping[str(value)]
 
     def _tags_of(self, row: StoredRow) -> Iterator[str]:

@@ -15,10 +15,7 @@ CHOICES = "choices"
 """Input field with an example's own options."""
 
 
-class Row(BaseModel):
-    """Base of the input of declared tasks, and of the responses to them."""
-
-    model_config = ConfigDict(strict=True)
+_STRICT = ConfigDict(strict=True)
 
 
 class Span(BaseModel):
@@ -99,8 +96,8 @@ def task_of(benchmark: Benchmark, computed: Mapping[str, str]) -> str | type[Tas
     attributes: dict[str, Any] = {
         "__doc__": f"Task of the benchmark {benchmark.name}.",
         "name": benchmark.name,
-        "Input": create_model("Input", __base__=Row, uid=(str, ...), **fields),
-        "Output": create_model("Output", __base__=Row, **output),
+        "Input": create_model("Input", __config__=_STRICT, uid=(str, ...), **fields),
+        "Output": create_model("Output", __config__=_STRICT, **output),
         "example": {"uid": "1", **example},
         "input_keys": tuple(types),
         "answer_field": answer,

@@ -118,7 +118,7 @@ EXPRESSIONS: list[tuple[str, Any, str]] = [
     ("requires", ["evalkit-nothing"], "requires: evalkit-nothing: No package"),
     ("requires", ["evalkit-core>=99"], "requires: evalkit-core>=99: got version"),
     ("requires", ["evalkit core!"], "requires: evalkit core!: "),
-    ("variants.extract", {"a": {}}, "variants.extract: the name is that of extractors"),
+    ("variants.extract", {"a": {}}, "variants.extract: the key `extract` makes this"),
     ("aggregate", "macro:langs", "aggregate: unknown name 'langs'. Names: language"),
 ]
 ROWS: list[tuple[str, Any, str]] = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -22,12 +23,7 @@ from evalkit_benchmarks_declared.prompts import (
     compile_prompts,
     override_at,
 )
-from evalkit_benchmarks_declared.reading import (
-    Lines,
-    check_benchmark,
-    lines_of,
-    located,
-)
+from evalkit_benchmarks_declared.reading import check_benchmark, located, variant_lines
 from evalkit_benchmarks_declared.rows import Examples
 from evalkit_benchmarks_declared.schema import Benchmark, Headline, MetricUse
 from evalkit_benchmarks_declared.sources import (
@@ -66,11 +62,7 @@ class DeclaredDataset(Dataset):
         super().__init__(parameters)
         chosen = {} if parameters is None else parameters.model_dump()
         extract = chosen.pop(EXTRACT, None)
-
-        def find_lines() -> Lines:
-            lines = lines_of(self.path) if self.path.is_file() else {}
-            return _variant_lines(lines, chosen)
-
+        find_lines = partial(variant_lines, self.path, chosen)
         values = _variant(self.benchmark, chosen)
         self.variant = check_benchmark(values, str(self.path), find_lines)
         extract = extract or next(iter(extractors_of(self.variant)), None)
@@ -156,17 +148,6 @@ def _variant(benchmark: Benchmark, chosen: Mapping[str, str]) -> dict[str, Any]:
         for key, override in benchmark.variants[axis][value].items():
             override_at(values, key.split("."), override)
     return values
-
-
-def _variant_lines(lines: Lines, chosen: Mapping[str, str]) -> Lines:
-    """Return the line of each key of a variant: also of what its values override."""
-    found = dict(lines)
-    for place, line in lines.items():
-        if place[:1] == ("variants",) and len(place) > 3:
-            axis, value, key = map(str, place[1:4])
-            if chosen.get(axis) == value:
-                found[(*key.split("."), *place[4:])] = line
-    return found
 
 
 def _refuse_lacking(requirements: Sequence[str]) -> None:

@@ -12,10 +12,7 @@ from evalkit.base.names import score_name
 from evalkit.catalog import import_component
 from evalkit.plugins.components import AS_READ
 
-_SHARED = (
-    *("metric", "split", "perturbation", "computed_on"),
-    *("unit", "scale", "higher_is_better"),
-)
+_SHARED = ("metric", "split", "computed_on", "unit", "scale", "higher_is_better")
 """Fields of a score that a mean has from its parts."""
 
 

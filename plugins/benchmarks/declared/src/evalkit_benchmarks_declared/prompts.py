@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evalkit.errors import DataError
 from evalkit_benchmarks_declared.schema import Benchmark, Task
 from evalkit_benchmarks_declared.templates import (
     Evaluate,
     compile_expression,
     is_template,
+    named,
 )
 from evalkit_models_base.prompts import checked_prompt
 
@@ -125,19 +124,11 @@ def _fixed(values: Mapping[str, Any], task: str | Task) -> dict[str, str]:
     }
 
 
-@contextmanager
-def _named(key: str) -> Iterator[None]:
-    try:
-        yield
-    except DataError as error:
-        raise DataError(f"prompt.{key}: {error}") from error
-
-
 def _compiled(key: str, text: str) -> Evaluate:
     """Compile a template to a function whose errors name the key."""
-    with _named(key):
+    with named(f"prompt.{key}"):
         evaluate = compile_expression(text, "jinja", native=False)
-    return _named(key)(evaluate)
+    return named(f"prompt.{key}")(evaluate)
 
 
 def _escaped(text: str) -> str:

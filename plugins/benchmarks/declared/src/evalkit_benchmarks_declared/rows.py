@@ -11,13 +11,14 @@ from pydantic import TypeAdapter
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.violations import shorten
-from evalkit.errors import AdapterError, DataError
+from evalkit.errors import DataError
 from evalkit_benchmarks_declared.schema import Benchmark, Task
 from evalkit_benchmarks_declared.sources import StoredRow
 from evalkit_benchmarks_declared.tasks import CHOICES, TYPES, input_types
 from evalkit_benchmarks_declared.templates import (
     Evaluate,
     compile_expression,
+    named,
     read_list,
 )
 
@@ -27,6 +28,8 @@ ROW_NUMBERS = {"#row": 0, "#row0": -1}
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 _TYPES = {kind: TypeAdapter(type_) for kind, (type_, _) in TYPES.items()}
+
+_Texts = str | Sequence[str]
 
 _Numbered = tuple[int, StoredRow]
 
@@ -78,18 +81,14 @@ class Examples:
         key = f"data.answer.{self._way}".rstrip(".")
         self._answer = None if answer is None else self._compile(key, answer)
 
-    def _compile(
-        self, key: str, texts: str | Sequence[str], *, native: bool = True
-    ) -> _Field:
+    def _compile(self, key: str, texts: _Texts, *, native: bool = True) -> _Field:
         """Compile an expression, or a list of them, whose values are texts."""
         is_one = isinstance(texts, str)
-        try:
+        with named(key):
             parts = [
                 compile_expression(text, self._templates, native=native and is_one)
                 for text in ([texts] if isinstance(texts, str) else texts)
             ]
-        except DataError as error:
-            raise DataError(f"{key}: {error}") from error
         return key, parts[0] if is_one else lambda row: [part(row) for part in parts]
 
     def examples(self, rows: Iterable[StoredRow], split: str = "") -> list[_Example]:
@@ -108,15 +107,12 @@ class Examples:
             return
         from evalkit_adapters_rows import pipeline
 
-        key = "data.adapters"
-        try:
+        with named("data.adapters"):
             adapt = pipeline(self._data.adapters)
-            for number, (place, values) in enumerate(rows, start=1):
-                key = f"{place}: data.adapters"
-                for adapted in adapt([dict(values)], number):
-                    yield StoredRow(place, adapted)
-        except AdapterError as error:
-            raise DataError(f"{key}: {error}") from error
+        for number, (place, values) in enumerate(rows, start=1):
+            with named(f"{place}: data.adapters"):
+                adapted = [*adapt([dict(values)], number)]
+            yield from (StoredRow(place, row) for row in adapted)
 
     def _chosen(self, rows: Iterable[StoredRow], split: str) -> list[_Numbered]:
         """Return the rows that `where` and `sample` leave, with their numbers."""
@@ -166,16 +162,13 @@ class Examples:
         made = {name: value for name, value in columns if name not in EXAMPLE_ID_KEYS}
         made["uid"] = self._uid(number, row)
         made |= {name: _value(row, field) for name, field in self._fields.items()}
-        key = ""
-        try:
-            for name, (kind, optional) in self._types.items():
-                key = self._fields[name][0] if name in self._fields else f"field {name}"
+        for name, (kind, optional) in self._types.items():
+            key = self._fields[name][0] if name in self._fields else f"field {name}"
+            with named(f"{row.place}: {key}"):
                 made[name] = _typed(kind, optional, made.get(name))
-            if self._answer is not None:
-                key = self._answer[0]
+        if self._answer is not None:
+            with named(f"{row.place}: {self._answer[0]}"):
                 made[self._answer_field] = self._read_answer(answer, made.get(CHOICES))
-        except ValueError as error:
-            raise DataError(f"{row.place}: {key}: {error}") from error
         fields = StoredRow(row.place, made)
         made |= {name: _value(fields, each) for name, each in self._computed.items()}
         if tags := [*self._tags_of(row)]:
@@ -236,19 +229,15 @@ class Examples:
 
 def _value(row: StoredRow, field: _Field) -> Any:
     key, evaluate = field
-    try:
+    with named(f"{row.place}: {key}"):
         return evaluate(row.values)
-    except DataError as error:
-        raise DataError(f"{row.place}: {key}: {error}") from error
 
 
 def _is_one_of(found: Any, value: Any) -> bool:
     """Tell whether a cell has a value, or one of a list of values."""
     values = value if isinstance(value, list) else [value]
-    return any(
-        found == each and isinstance(found, bool) == isinstance(each, bool)
-        for each in values
-    )
+    is_bool = isinstance(found, bool)
+    return any(found == each and isinstance(each, bool) == is_bool for each in values)
 
 
 def _typed(kind: str, optional: bool, value: Any) -> Any:
@@ -281,7 +270,6 @@ def _option(way: str, value: Any, options: Sequence[str]) -> str:
     elif text.removesuffix(".0").isdecimal():
         place = int(text.removesuffix(".0"))
     if not 0 <= place < len(options):
-        raise ValueError(
-            f"no option has the {way} {shorten(value)}. Options: {shorten(options)}"
-        )
+        known = f"Options: {shorten(options)}"
+        raise ValueError(f"no option has the {way} {shorten(value)}. {known}")
     return options[place]

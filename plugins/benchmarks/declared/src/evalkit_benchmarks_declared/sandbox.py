@@ -57,9 +57,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         own = {"_counted": self._counted, **_FILTERS}
         known = {name: self.filters[name] for name in FILTERS} | own
         self.filters = {name: self._metered(each) for name, each in known.items()}
-        self.globals = {
-            name: self.globals[name] for name in ("range", "dict", "namespace")
-        }
+        names = ("range", "dict", "namespace")
+        self.globals = {name: self.globals[name] for name in names}
 
     def function(self, text: str, *, native: bool) -> Evaluate:
         """Compile a template to a function of a row; both may raise `DataError`."""

@@ -93,7 +93,6 @@ class Data(Declared):
     hub: Annotated[str, Field(pattern=r"^[\w.-]+(/[\w.-]+)?$")] | None = None
     """Dataset on the Hugging Face hub: `OWNER/NAME`."""
     generator: Generator | None = None
-    """Function that makes the examples."""
     format: Literal["jsonl", "json", "csv", "tsv", "parquet", "arrow"] | None = None
     """Format of the files. Default: by their suffix."""
     config: Text | None = None
@@ -262,9 +261,7 @@ class Benchmark(Declared):
     @model_validator(mode="after")
     def _check_names(self) -> Self:
         if "extract" in self.variants:
-            raise ValueError(
-                "variants.extract: the name is that of extractors (extract)"
-            )
+            raise ValueError("variants.extract: the key `extract` makes this axis")
         facet = (self.aggregate or "").removeprefix("macro:")
         names = list(self.extract) if isinstance(self.extract, Mapping) else []
         named = [("aggregate", facet or None, [*self.variants, *self.data.tags])]

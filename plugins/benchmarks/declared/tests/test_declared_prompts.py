@@ -216,11 +216,6 @@ def test_written_shots_are_filled_too(tmp_path: Path) -> None:
             "braces",
             "prompt (kind base): there is no key 'qeury'; did you mean 'query'?",
         ),
-        (
-            {"query": "{q}", "shots": {"source": "shots.jsonl"}},
-            "braces",
-            "prompt.shots.source: must be a split, got 'shots.jsonl'",
-        ),
         ({"query": "{{ q"}, "jinja", "prompt.query: "),
         ({"query": "{{ q }}", "system": "{{ q }}"}, "jinja", "prompt.system: "),
         (

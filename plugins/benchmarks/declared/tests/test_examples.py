@@ -67,6 +67,10 @@ def test_an_option_is_named_in_three_ways(
 def test_rows_are_chosen_and_sampled_in_their_order(tmp_path: Path) -> None:
     assert len(choices(tmp_path, where={"lang": "en"})().load("test")) == 2
     assert len(choices(tmp_path, where={"gold": [0, 7]})().load("test")) == 2
+    rows = [{**row, "meta": {"keys": row["gold"]}} for row in ROWS]
+    data = {"fields": {"question": "q"}, "choices": ["a", "b"], "answer": {"text": "a"}}
+    nested = benchmark(tmp_path, CHOICE, {**data, "where": {"meta.keys": 0}}, rows)
+    assert len(nested().load("test")) == 2
     for seed in range(5):
         made = choices(tmp_path, sample={"count": 2, "seed": seed})().load("test")
         assert [row["uid"] for row in made] in (["1", "2"], ["1", "3"], ["2", "3"])
@@ -175,6 +179,53 @@ def test_a_function_makes_the_examples(tmp_path: Path) -> None:
     made = benchmark(tmp_path, CHOICE, data)().load("test")
     assert [row["uid"] for row in made] == ["0", "1", "2", "3"]
     assert [row["answer"] for row in made] == ["a", "b", "a", "b"]
+
+
+def test_a_sample_is_of_the_split_that_is_evaluated(tmp_path: Path) -> None:
+    (tmp_path / "x-train.jsonl").write_text(json.dumps(ROWS[0]) + "\n")
+    path = {"test": "rows.jsonl", "train": "x-{split}.jsonl"}
+    made = choices(tmp_path, path=path, sample={"count": 2})()
+    assert [len(made.load(split)) for split in ("test", "train")] == [2, 1]
+    with pytest.raises(evalkit.DataError, match="at most 3, the number of examples"):
+        choices(tmp_path, sample={"count": 4})().load("test")
+
+
+def test_an_answer_is_extracted_before_it_is_read(tmp_path: Path) -> None:
+    task = {"input": {"q": "text"}, "answer": "number"}
+    stored = [{**row, "k": f"#### {row['a']}"} for row in ROWS]
+    data = {"answer": "k", "answer_extract": "regex:#### (.+)"}
+    made = benchmark(tmp_path, task, data, stored)().load("test")
+    assert [row["answer"] for row in made] == [4, 4, 6]
+    stored[1]["k"] = ["#### 1"]
+    with pytest.raises(
+        evalkit.DataError, match=r"2: data.answer_extract: .* \['#### 1"
+    ):
+        benchmark(tmp_path, task, data, stored)().load("test")
+
+
+def test_the_headline_names_the_default_extractor_and_a_judge(tmp_path: Path) -> None:
+    data = {"fields": {"question": "q"}, "choices": ["a", "b"]}
+    keys: dict[str, Any] = {"extract": {"strict": "after:A:|choice", "loose": "choice"}}
+    keys["headline"] = {"metric": "accuracy", "extract": "loose"}
+    made = benchmark(tmp_path, CHOICE, {**data, "answer": {"index": "gold"}}, **keys)
+    assert made.Parameters().extract == "loose"
+    assert made(made.Parameters()).extract == "choice"
+    assert made(made.Parameters(extract="strict")).perf_metric == "accuracy"
+    keys = {"judges": {"size": {"model": "echo"}}}
+    keys["headline"] = {"metric": "judge-mean", "judge": "size"}
+    made = benchmark(tmp_path, CHOICE, {**data, "answer": {"index": "gold"}}, **keys)
+    assert made().perf_metric == "judge-mean:of=size"
+
+
+@pytest.mark.parametrize("extract", [None, "labels"])
+def test_the_null_label_counts_as_unparsed(extract: Any, tmp_path: Path) -> None:
+    task = {"input": {"q": "text"}, "answer": "label", "labels": ["4", "6", "none"]}
+    keys = {"null_label": "none", **({"extract": extract} if extract else {})}
+    made = benchmark(tmp_path, task, {"answer": "a"}, **keys)
+    said = [{"id": str(n), "label": label} for n, label in enumerate("46", start=1)]
+    said.append({"id": "3", "label": "none"})
+    counts = evalkit.evaluate(made, said, model="m").record.counts
+    assert (counts.scored, counts.unparsed) == (3, 1)
 
 
 def test_headline_metrics_extractors_and_null_label_are_those_of_the_file(

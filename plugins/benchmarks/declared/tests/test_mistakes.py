@@ -81,6 +81,7 @@ SCHEMA: list[tuple[str, Any, str]] = [
     ("prompt.shots", {"count": -1}, "prompt.shots.count: input should be greater"),
     ("prompt.shots", {"draw": "helms"}, "prompt.shots.draw: input should be 'first'"),
     ("prompt.shots", {"conut": 1}, "prompt.shots.conut: unknown key. Did you mean"),
+    ("prompt.shots", {"source": "shots.jsonl"}, "prompt.shots.source: string should"),
     ("prompt.by_kind", {"chat": {}}, "prompt.by_kind.chat: input should be 'base'"),
     ("metrics", "accuracy", "metrics: input should be a valid list"),
     ("metrics", [{"name": "accuracy"}], "metrics.0.metric: required key is missing"),
@@ -117,6 +118,7 @@ EXPRESSIONS: list[tuple[str, Any, str]] = [
     ("requires", ["evalkit-nothing"], "requires: evalkit-nothing: No package"),
     ("requires", ["evalkit-core>=99"], "requires: evalkit-core>=99: got version"),
     ("requires", ["evalkit core!"], "requires: evalkit core!: "),
+    ("variants.extract", {"a": {}}, "variants.extract: the key `extract` makes this"),
     ("aggregate", "macro:langs", "aggregate: unknown name 'langs'. Names: language"),
 ]
 ROWS: list[tuple[str, Any, str]] = [
@@ -133,6 +135,16 @@ ROWS: list[tuple[str, Any, str]] = [
     ("data.answer", {"text": "q"}, ":1: data.answer.text: no option has the text 'Of"),
     ("data.answer", {"index": "nil"}, ":1: data.answer.index: no column 'nil'"),
     ("data.sample", {"count": 9}, "data.sample.count: must be at most 1, the number"),
+    (
+        "data.where",
+        {"meta.topic": "x"},
+        "towns.jsonl:1: data.where: no column 'meta.to",
+    ),
+    (
+        "data.answer_extract",
+        "choice",
+        ":1: data.answer_extract: the stored answer must",
+    ),
     ("data.adapters", [{"kind": "Drop", "configuration": {"fields": 1}}], "adapters"),
 ]
 
@@ -206,6 +218,8 @@ def test_all_mistakes_of_a_file_are_named(tmp_path: Path) -> None:
         ("", "says nothing"),
         ("name: &a x\nversion: *a\n", "alias"),
         ("name: no\n", "line 1: no is no text in YAML"),
+        ("variants:\n  language:\n    no: {}\n", "line 3: no is no text in YAML"),
+        ("variants: {language: {true: {}}}\n", "the key True is no text"),
     ],
 )
 def test_a_file_that_is_no_benchmark_is_refused(

@@ -7,7 +7,8 @@ import pytest
 from evalkit.errors import DataError
 from evalkit_benchmarks_declared.templates import compile_expression
 
-ROW = {"x": ["a", "b"], "q": " Who? ", "n": 3, "none": None}
+ROW = {"x": ["a", "b"], "q": " Who? ", "n": 3, "none": None, "items": "i"}
+ROW |= {"meta": {"keys": "k"}}
 DOUBLING = "{% set s = namespace(v='aa') %}{% for i in range(60) %}"
 HOSTILE = [
     "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
@@ -59,6 +60,9 @@ def test_a_hostile_template_is_stopped(template: str) -> None:
         ("{{ n + 1 }}", 4),
         ("{{ none }}", None),
         ("{{ x.index('b') }}", 1),
+        ("{{ items }}", "i"),
+        ("{{ meta.keys }}", "k"),
+        ("{{ meta.values() | list }}", ["k"]),
         ("{{ x|map('upper')|list }}", ["A", "B"]),
         ("{{ x|map('upper') }}", ["A", "B"]),
         ("{% if n > 2 %}many{% endif %}\n", "many\n"),
@@ -82,6 +86,7 @@ def test_a_template_gives_its_value_or_text(template: str, value: object) -> Non
         ("{{ n.strip() }}", "no attribute 'strip'"),
         ("{{ n + q }}", "TypeError"),
         ("{{ x[9] }}", "no element 9"),
+        ("{{ meta.values }}", "values is a method"),
     ],
 )
 def test_a_template_that_fails_says_why(template: str, problem: str) -> None:

@@ -1,17 +1,7 @@
 """Benchmarks that a YAML file declares.
 
-`read_benchmark` reads and checks a file, `dataset_class` makes a dataset of it:
-
-```python
-from pathlib import Path
-
-import evalkit
-from evalkit_benchmarks_declared import dataset_class, read_benchmark
-
-path = Path("bench.yaml")
-dataset = dataset_class(read_benchmark(path), path)
-result = evalkit.evaluate(dataset, "predictions.jsonl")
-```
+`read_benchmark` reads and checks a file, `dataset_class` makes a dataset of it, which
+`evalkit.evaluate` takes. `expand` finds the variants, and `check` checks them.
 """
 
 from __future__ import annotations

@@ -5,36 +5,37 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from packaging.requirements import InvalidRequirement, Requirement
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 
-from evalkit import Dataset
+from evalkit import Dataset, Parameters
 from evalkit.base.names import score_name
 from evalkit.catalog import Registry, Resolver
 from evalkit.errors import EvalkitError, PluginLoadError
 from evalkit_adapters_rows.written_extractors import split_stages
-from evalkit_benchmarks_declared.prompts import CompiledPrompts, compile_prompts
-from evalkit_benchmarks_declared.reading import (
-    Lines,
-    check_benchmark,
-    lines_of,
-    located,
+from evalkit_benchmarks_declared.prompts import (
+    CompiledPrompts,
+    compile_prompts,
+    override_at,
 )
-from evalkit_benchmarks_declared.rows import Examples, Rows
-from evalkit_benchmarks_declared.schema import Benchmark, Headline, MetricUse, Task
-from evalkit_benchmarks_declared.sources import default_split, splits_of, stored_rows
+from evalkit_benchmarks_declared.reading import check_benchmark, located, variant_lines
+from evalkit_benchmarks_declared.rows import Examples
+from evalkit_benchmarks_declared.schema import Benchmark, Headline, MetricUse
+from evalkit_benchmarks_declared.sources import (
+    Rows,
+    default_split,
+    splits_of,
+    stored_rows,
+)
 from evalkit_benchmarks_declared.tasks import task_of
-from evalkit_benchmarks_declared.variants import (
-    EXTRACT,
-    extractors_of,
-    parameters_of,
-    variant_lines,
-    variant_of,
-)
+
+EXTRACT = "extract"
+"""Parameter that names one of several extractors."""
 
 _DESCRIBING = {
     *("version", "changes", "description", "license", "citation", "source_url"),
@@ -61,12 +62,8 @@ class DeclaredDataset(Dataset):
         super().__init__(parameters)
         chosen = {} if parameters is None else parameters.model_dump()
         extract = chosen.pop(EXTRACT, None)
-
-        def find_lines() -> Lines:
-            lines = lines_of(self.path) if self.path.is_file() else {}
-            return variant_lines(lines, chosen)
-
-        values = variant_of(self.benchmark, chosen)
+        find_lines = partial(variant_lines, self.path, chosen)
+        values = _variant(self.benchmark, chosen)
         self.variant = check_benchmark(values, str(self.path), find_lines)
         extract = extract or next(iter(extractors_of(self.variant)), None)
         try:
@@ -83,11 +80,7 @@ class DeclaredDataset(Dataset):
             raise type(error)(f"{place}: {error}") from error
 
     def load(self, split: str) -> list[dict[str, Any]]:
-        """Return the examples of a split.
-
-        Where ids are numbers of rows, those of other splits than the default one
-        begin with the split's name, so that shots differ from what is evaluated.
-        """
+        """Return the examples of a split; numbers as ids differ between splits."""
         source = type(self)._rows
         rows = stored_rows(self.variant.data, self.path.parent, split, source)
         is_main = split == default_split(self.variant.data)
@@ -112,12 +105,49 @@ def dataset_class(
         "name": benchmark.name,
         "benchmark": benchmark,
         "path": path,
-        "Parameters": parameters_of(benchmark),
+        "Parameters": _parameters(benchmark),
         **benchmark.model_dump(include=_DESCRIBING, exclude_none=True),
     }
     if rows is not None:
         attributes["_rows"] = staticmethod(rows)
     return type("DeclaredBenchmark", (DeclaredDataset,), attributes)
+
+
+def axes_of(benchmark: Benchmark) -> dict[str, tuple[str, ...]]:
+    """Return the values of each axis, that of the extractors last."""
+    axes = {axis: tuple(values) for axis, values in benchmark.variants.items()}
+    names = extractors_of(benchmark)
+    return axes | ({EXTRACT: names} if len(names) > 1 else {})
+
+
+def extractors_of(benchmark: Benchmark) -> tuple[str, ...]:
+    """Return the names of the extractors, the default one first."""
+    names = benchmark.extract if isinstance(benchmark.extract, Mapping) else ()
+    main = getattr(benchmark.headline, "extract", None)
+    return tuple(sorted(names, key=lambda name: name != main))
+
+
+def _parameters(benchmark: Benchmark) -> type[BaseModel]:
+    """Make the parameters of the dataset; only that of the extractor has a default."""
+    fields: dict[str, Any] = {}
+    for axis, values in axes_of(benchmark).items():
+        kind = Literal.__getitem__(values)
+        fields[axis] = (kind, values[0] if axis == EXTRACT else ...)
+    return create_model("Parameters", __base__=Parameters, **fields)
+
+
+def _variant(benchmark: Benchmark, chosen: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the file says of the variant with these values of the axes."""
+    values = benchmark.model_dump(exclude_unset=True)
+    axes = [f"macro:{axis}" for axis in values.pop("variants", {})]
+    if values.get("aggregate") in axes:  # a mean over variants
+        del values["aggregate"]
+    for axis, value in chosen.items():
+        if axis == "language":
+            values["languages"] = [value]
+        for key, override in benchmark.variants[axis][value].items():
+            override_at(values, key.split("."), override)
+    return values
 
 
 def _refuse_lacking(requirements: Sequence[str]) -> None:
@@ -146,11 +176,8 @@ def _attributes(
         "aggregate": benchmark.aggregate,
         "cluster": benchmark.data.cluster,
         "perturbations": [
-            {
-                "perturbations": [reference(each.name, each.options)],
-                "variants": each.variants,
-                "seed": each.seed,
-            }
+            {"perturbations": [reference(each.name, each.options)]}
+            | each.model_dump(include={"variants", "seed"})
             for each in benchmark.perturbations
         ],
     }
@@ -188,17 +215,14 @@ def _metric(use: str | MetricUse, benchmark: Benchmark) -> str:
     rescale = use.normalise if isinstance(use, Headline) else None
     if rescale is None:
         return name
-    options: dict[str, Any] = {"metric": name, "chance": rescale.low}
-    if rescale.low == "chance":
-        task = benchmark.task
-        answer = task.answer if isinstance(task, Task) else task
-        is_choice = answer in ("choice", "multiple-choice")
-        options["chance"] = "choices" if is_choice else "labels"
-    if rescale.high is not None:
-        options["best"] = rescale.high
-    if not rescale.floor:
-        options["floor"] = False
-    return reference("above-chance", options)
+    chance: Any = rescale.low
+    if chance == "chance":
+        answer = getattr(benchmark.task, "answer", benchmark.task)
+        chance = "choices" if answer in ("choice", "multiple-choice") else "labels"
+    options = {"metric": name, "chance": chance, "best": rescale.high}
+    options |= {} if rescale.floor else {"floor": False}
+    given = {key: value for key, value in options.items() if value is not None}
+    return reference("above-chance", given)
 
 
 def reference(name: str, options: Mapping[str, Any]) -> str:

@@ -12,10 +12,7 @@ from evalkit.base.names import score_name
 from evalkit.catalog import import_component
 from evalkit.plugins.components import AS_READ
 
-_SHARED = (
-    *("metric", "split", "perturbation", "computed_on"),
-    *("unit", "scale", "higher_is_better"),
-)
+_SHARED = ("metric", "split", "computed_on", "unit", "scale", "higher_is_better")
 """Fields of a score that a mean has from its parts."""
 
 
@@ -93,7 +90,7 @@ def expand(reference: str, registry: Registry) -> Expansion:
     if plain not in declared and registry.catalog.reader_of(reference) is None:
         return Expansion({reference: (reference,)})
     # a name that is no benchmark needs no schema
-    from evalkit_benchmarks_declared.variants import EXTRACT, axes_of
+    from evalkit_benchmarks_declared.datasets import EXTRACT, axes_of
 
     chosen = registry.select("datasets", reference)
     component, given = chosen.component, dict(chosen.parameters)

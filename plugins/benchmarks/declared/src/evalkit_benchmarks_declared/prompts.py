@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evalkit.catalog import is_file_name
-from evalkit.errors import DataError
 from evalkit_benchmarks_declared.schema import Benchmark, Task
 from evalkit_benchmarks_declared.templates import (
     Evaluate,
     compile_expression,
     is_template,
+    named,
 )
-from evalkit_benchmarks_declared.variants import override_at
 from evalkit_models_base.prompts import checked_prompt
 
 
@@ -55,12 +52,6 @@ def _by_kind(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
         if key in benchmark.model_fields_set:
             values.setdefault(key, getattr(benchmark, key))
     shots = values.get("shots") or {}
-    source = shots.get("source")
-    if source is not None and is_file_name(source):
-        raise DataError(
-            f"prompt.shots.source: must be a split, got {source!r}. Write the file as "
-            "a split of data.path"
-        )
     counts = shots.get("count")
     if isinstance(counts, Mapping):
         values["shots"] = {**shots, "count": counts.get("instruct", 0)}
@@ -133,20 +124,28 @@ def _fixed(values: Mapping[str, Any], task: str | Task) -> dict[str, str]:
     }
 
 
-@contextmanager
-def _named(key: str) -> Iterator[None]:
-    try:
-        yield
-    except DataError as error:
-        raise DataError(f"prompt.{key}: {error}") from error
-
-
 def _compiled(key: str, text: str) -> Evaluate:
     """Compile a template to a function whose errors name the key."""
-    with _named(key):
+    with named(f"prompt.{key}"):
         evaluate = compile_expression(text, "jinja", native=False)
-    return _named(key)(evaluate)
+    return named(f"prompt.{key}")(evaluate)
 
 
 def _escaped(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
+
+
+def override_at(values: dict[str, Any], keys: Sequence[str], override: Any) -> None:
+    """Put a value in place of another: mappings are merged, other values replaced."""
+    first, *others = keys
+    inner = values.get(first)
+    if others:
+        parts = [(others, override)]
+    elif isinstance(override, Mapping) and isinstance(inner, Mapping):
+        parts = [([key], value) for key, value in override.items()]
+    else:
+        values[first] = override
+        return
+    values[first] = inner = dict(inner) if isinstance(inner, Mapping) else {}
+    for rest, value in parts:
+        override_at(inner, rest, value)

@@ -91,6 +91,18 @@ def lines_of(path: Path) -> Lines:
     return lines
 
 
+def variant_lines(path: Path, chosen: Mapping[str, str]) -> Lines:
+    """Return the line of each key of a variant: also of what its values override."""
+    lines = lines_of(path) if path.is_file() else {}
+    found = dict(lines)
+    for place, line in lines.items():
+        if place[:1] == ("variants",) and len(place) > 3:
+            axis, value, key = map(str, place[1:4])
+            if chosen.get(axis) == value:
+                found[(*key.split("."), *place[4:])] = line
+    return found
+
+
 def located(where: str, lines: Lines, place: Sequence[str | int]) -> str:
     """Return the file with the line of a place, or of the nearest one around it."""
     for length in range(len(place), 0, -1):
@@ -111,9 +123,7 @@ def _problems(error: ValidationError, where: str, lines: Lines) -> Iterator[str]
         rank, text = _ranked(problem, keys)
         if not keys and rank == 0:  # it names its key itself
             name, _, text = text.partition(": ")
-            keys = tuple(
-                int(key) if key.isdecimal() else key for key in name.split(".")
-            )
+            keys = tuple(int(k) if k.isdecimal() else k for k in name.split("."))
         found[keys] = min(found.get(keys, (rank, text)), (rank, text))
     for keys, (rank, text) in found.items():
         # a branch of a union that was not meant
@@ -147,9 +157,7 @@ def _known_keys(place: Place) -> list[str]:
     models: list[type[BaseModel]] = [Benchmark]
     for key in place:
         fields = [model.model_fields.get(str(key)) for model in models]
-        inner = [
-            each for field in fields if field for each in _models(field.annotation)
-        ]
+        inner = [m for field in fields if field for m in _models(field.annotation)]
         models = inner or models
     return [name for model in models for name in model.model_fields]
 

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.violations import shorten
-from evalkit.errors import AdapterError, DataError
+from evalkit.errors import DataError
 from evalkit_benchmarks_declared.schema import Benchmark, Task
 from evalkit_benchmarks_declared.sources import StoredRow
 from evalkit_benchmarks_declared.tasks import CHOICES, TYPES, input_types
 from evalkit_benchmarks_declared.templates import (
     Evaluate,
     compile_expression,
+    named,
     read_list,
 )
-
-Rows = Callable[[str], Iterable[Mapping[str, Any]]]
-"""Function of a stored split that gives stored rows."""
 
 ROW_NUMBERS = {"#row": 0, "#row0": -1}
 """What an id expression adds to the number of a row."""
@@ -31,18 +29,18 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 _TYPES = {kind: TypeAdapter(type_) for kind, (type_, _) in TYPES.items()}
 
+_Texts = str | Sequence[str]
+
+_Numbered = tuple[int, StoredRow]
+
+_Example = dict[str, Any]
+
 _Field = tuple[str, Evaluate]
 """A key of the benchmark file, and its compiled expression."""
 
 
 class Examples:
-    """Makes examples of stored rows; raises `DataError` for malformed expressions.
-
-    Args:
-        benchmark: The variant of a benchmark.
-        answer_field: Name of the answer in the task.
-        computed: Template over columns and fields of each field that a prompt needs.
-    """
+    """Makes examples of stored rows; raises `DataError` for malformed expressions."""
 
     def __init__(
         self, benchmark: Benchmark, answer_field: str, computed: Mapping[str, str]
@@ -68,10 +66,7 @@ class Examples:
             facet: self._compile(f"data.tags.{facet}", text)
             for facet, text in data.tags.items()
         }
-        where = data.where.items()
-        self._where = [
-            (self._compile("data.where", key), value) for key, value in where
-        ]
+        self._where = {key: self._compile("data.where", key) for key in data.where}
         self._id: _Field | None = None
         if data.id is not None and data.id not in ROW_NUMBERS:
             self._id = self._compile("data.id", data.id, native=False)
@@ -86,25 +81,19 @@ class Examples:
         key = f"data.answer.{self._way}".rstrip(".")
         self._answer = None if answer is None else self._compile(key, answer)
 
-    def _compile(
-        self, key: str, texts: str | Sequence[str], *, native: bool = True
-    ) -> _Field:
+    def _compile(self, key: str, texts: _Texts, *, native: bool = True) -> _Field:
         """Compile an expression, or a list of them, whose values are texts."""
         is_one = isinstance(texts, str)
-        try:
+        with named(key):
             parts = [
                 compile_expression(text, self._templates, native=native and is_one)
                 for text in ([texts] if isinstance(texts, str) else texts)
             ]
-        except DataError as error:
-            raise DataError(f"{key}: {error}") from error
         return key, parts[0] if is_one else lambda row: [part(row) for part in parts]
 
-    def examples(
-        self, rows: Iterable[StoredRow], split: str = ""
-    ) -> list[dict[str, Any]]:
+    def examples(self, rows: Iterable[StoredRow], split: str = "") -> list[_Example]:
         """Make examples of the rows of a split; "" is the one to evaluate."""
-        kept = self._chosen(self._adapted(rows), is_sampled=not split)
+        kept = self._chosen(self._adapted(rows), split)
         answers = self._answers([row for _, row in kept])
         prefix = f"{split}-" if split else ""
         return [
@@ -118,28 +107,24 @@ class Examples:
             return
         from evalkit_adapters_rows import pipeline
 
-        key = "data.adapters"
-        try:
+        with named("data.adapters"):
             adapt = pipeline(self._data.adapters)
-            for number, (place, values) in enumerate(rows, start=1):
-                key = f"{place}: data.adapters"
-                for adapted in adapt([dict(values)], number):
-                    yield StoredRow(place, adapted)
-        except AdapterError as error:
-            raise DataError(f"{key}: {error}") from error
+        for number, (place, values) in enumerate(rows, start=1):
+            with named(f"{place}: data.adapters"):
+                adapted = [*adapt([dict(values)], number)]
+            yield from (StoredRow(place, row) for row in adapted)
 
-    def _chosen(
-        self, rows: Iterable[StoredRow], *, is_sampled: bool
-    ) -> list[tuple[int, StoredRow]]:
+    def _chosen(self, rows: Iterable[StoredRow], split: str) -> list[_Numbered]:
         """Return the rows that `where` and `sample` leave, with their numbers."""
+        where = self._data.where.items()
         shift = ROW_NUMBERS.get(self._data.id or "", 0)
         kept = [
             (number + shift, row)
             for number, row in enumerate(rows, start=1)
-            if all(_is_one_of(_value(row, key), value) for key, value in self._where)
+            if all(_is_one_of(_value(row, self._where[key]), x) for key, x in where)
         ]
         sample = self._data.sample
-        if sample is None or not is_sampled:
+        if sample is None or split:
             return kept
         if sample.count > len(kept):
             raise DataError(
@@ -172,21 +157,18 @@ class Examples:
                 raise DataError(f"{row.place}: data.answer_extract: {reason}")
         return found.values.to_list()
 
-    def _example(self, number: str, row: StoredRow, answer: Any) -> dict[str, Any]:
+    def _example(self, number: str, row: StoredRow, answer: Any) -> _Example:
         columns = row.values.items()
         made = {name: value for name, value in columns if name not in EXAMPLE_ID_KEYS}
         made["uid"] = self._uid(number, row)
         made |= {name: _value(row, field) for name, field in self._fields.items()}
-        key = ""
-        try:
-            for name, (kind, optional) in self._types.items():
-                key = self._fields[name][0] if name in self._fields else f"field {name}"
+        for name, (kind, optional) in self._types.items():
+            key = self._fields[name][0] if name in self._fields else f"field {name}"
+            with named(f"{row.place}: {key}"):
                 made[name] = _typed(kind, optional, made.get(name))
-            if self._answer is not None:
-                key = self._answer[0]
+        if self._answer is not None:
+            with named(f"{row.place}: {self._answer[0]}"):
                 made[self._answer_field] = self._read_answer(answer, made.get(CHOICES))
-        except ValueError as error:
-            raise DataError(f"{row.place}: {key}: {error}") from error
         fields = StoredRow(row.place, made)
         made |= {name: _value(fields, each) for name, each in self._computed.items()}
         if tags := [*self._tags_of(row)]:
@@ -233,9 +215,7 @@ class Examples:
             return str(value) if self._answer_type else value
         if str(value) not in mapping:
             known = ", ".join(map(repr, mapping))
-            raise ValueError(
-                f"unknown label {str(value)!r}. Labels of data.labels: {known}"
-            )
+            raise ValueError(f"unknown label {str(value)!r}. data.labels has {known}")
         return mapping[str(value)]
 
     def _tags_of(self, row: StoredRow) -> Iterator[str]:
@@ -249,19 +229,15 @@ class Examples:
 
 def _value(row: StoredRow, field: _Field) -> Any:
     key, evaluate = field
-    try:
+    with named(f"{row.place}: {key}"):
         return evaluate(row.values)
-    except DataError as error:
-        raise DataError(f"{row.place}: {key}: {error}") from error
 
 
 def _is_one_of(found: Any, value: Any) -> bool:
     """Tell whether a cell has a value, or one of a list of values."""
     values = value if isinstance(value, list) else [value]
-    return any(
-        found == each and isinstance(found, bool) == isinstance(each, bool)
-        for each in values
-    )
+    is_bool = isinstance(found, bool)
+    return any(found == each and isinstance(each, bool) == is_bool for each in values)
 
 
 def _typed(kind: str, optional: bool, value: Any) -> Any:
@@ -294,7 +270,6 @@ def _option(way: str, value: Any, options: Sequence[str]) -> str:
     elif text.removesuffix(".0").isdecimal():
         place = int(text.removesuffix(".0"))
     if not 0 <= place < len(options):
-        raise ValueError(
-            f"no option has the {way} {shorten(value)}. Options: {shorten(options)}"
-        )
+        known = f"Options: {shorten(options)}"
+        raise ValueError(f"no option has the {way} {shorten(value)}. {known}")
     return options[place]

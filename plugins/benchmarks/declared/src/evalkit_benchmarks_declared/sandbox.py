@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, wraps
 from typing import Any
@@ -11,6 +12,7 @@ from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from evalkit.errors import DataError
+from evalkit_benchmarks_declared.templates import Evaluate
 
 MOST_STEPS = 100_000
 """Loop steps and calls that one template may take for one row."""
@@ -35,8 +37,6 @@ DENIED = (
 
 METHODS = {name for kind in (str, list, dict) for name in dir(kind)} - {*DENIED}
 
-_GLOBALS = ("range", "dict", "namespace")
-
 
 class Sandbox(ImmutableSandboxedEnvironment):
     """Jinja's environment for templates over stored rows.
@@ -45,6 +45,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
     exceed `MOST_CHARACTERS` are refused before they are made.
     """
 
+    # a key of a mapping comes before its method
+    getattr = ImmutableSandboxedEnvironment.getitem  # type: ignore[assignment]
     intercepted_binops = frozenset(("+", "*", "**", "%", "<<"))
 
     def __init__(self) -> None:
@@ -52,18 +54,13 @@ class Sandbox(ImmutableSandboxedEnvironment):
             undefined=StrictUndefined, keep_trailing_newline=True, finalize=_no_method
         )
         self._steps = 0
-        own: dict[str, Any] = {
-            "_counted": self._counted,
-            "_concatenated": _concatenated,
-        }
-        own |= {"join": _joined, "replace": _replaced, "regex_replace": _regex_replaced}
+        own = {"_counted": self._counted, **_FILTERS}
         known = {name: self.filters[name] for name in FILTERS} | own
         self.filters = {name: self._metered(each) for name, each in known.items()}
-        self.globals = {name: self.globals[name] for name in _GLOBALS}
+        names = ("range", "dict", "namespace")
+        self.globals = {name: self.globals[name] for name in names}
 
-    def function(
-        self, text: str, *, native: bool
-    ) -> Callable[[Mapping[str, Any]], Any]:
+    def function(self, text: str, *, native: bool) -> Evaluate:
         """Compile a template to a function of a row; both may raise `DataError`."""
         try:
             tree = self.parse(text)
@@ -97,10 +94,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
             value = _no_method(context.vars["result"])
             value = [*self._counted(value)] if isinstance(value, Iterator) else value
         except Exception as error:  # whatever an operation on the row's values raises
-            kind = (
-                "" if isinstance(error, TemplateError) else f"{type(error).__name__}: "
-            )
-            raise DataError(f"the Jinja template failed: {kind}{error}") from error
+            name = "" if isinstance(error, TemplateError) else type(error).__name__
+            problem = f"{name}: {error}".removeprefix(": ")
+            raise DataError(f"the Jinja template failed: {problem}") from error
         if isinstance(value, Undefined):
             raise DataError(f"the Jinja template failed: {value._undefined_message}")
         return value
@@ -124,11 +120,6 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self._steps += steps
         if self._steps > MOST_STEPS:
             raise SecurityError(f"the template takes more than {MOST_STEPS:,} steps")
-
-    def getattr(self, obj: Any, attribute: str) -> Any:
-        """Prefer a key of a mapping to its method of the same name."""
-        is_key = isinstance(obj, Mapping) and attribute in obj
-        return obj[attribute] if is_key else super().getattr(obj, attribute)
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         """Allow methods of `METHODS` alone."""
@@ -155,10 +146,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if operator == "**" and numbers:
             _refuse_size(1_000 * abs(right) * int(abs(left)).bit_length())
         elif operator in ("*", "+") and not numbers:
-            first, second = (
-                n if isinstance(n, int) else _size(n) for n in (left, right)
-            )
-            _refuse_size(first * second if operator == "*" else first + second)
+            sizes = [n if isinstance(n, int) else _size(n) for n in (left, right)]
+            _refuse_size(math.prod(sizes) if operator == "*" else sum(sizes))
         return super().call_binop(context, operator, left, right)
 
 
@@ -219,6 +208,14 @@ def _regex_replaced(value: Any, pattern: str, repl: str, count: int = 0) -> str:
     from evalkit_adapters_rows.patterns import Pattern
 
     return Pattern(pattern).substitute(pl.Series([str(value)]), repl, count)[0]
+
+
+_FILTERS: Mapping[str, Callable[..., Any]] = {
+    "_concatenated": _concatenated,
+    "join": _joined,
+    "replace": _replaced,
+    "regex_replace": _regex_replaced,
+}
 
 
 @cache

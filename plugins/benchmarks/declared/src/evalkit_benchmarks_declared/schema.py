@@ -94,7 +94,6 @@ class Data(Declared):
     hub: Annotated[str, Field(pattern=r"^[\w.-]+(/[\w.-]+)?$")] | None = None
     """Dataset on the Hugging Face hub: `OWNER/NAME`."""
     generator: Generator | None = None
-    """Function that makes the examples."""
     format: Literal["jsonl", "json", "csv", "tsv", "parquet", "arrow"] | None = None
     """Format of the files. Default: by their suffix."""
     config: Text | None = None
@@ -147,7 +146,7 @@ class Shots(Declared):
 
     count: Amount | dict[ModelKind, Amount | None] | None = None
     """How many; by kind of model, if they differ. Default: that of `instruct`, or 0."""
-    source: Text | None = None
+    source: ComponentName | None = None
     """Split that they come from. Default: the split `train`."""
     draw: Literal["first", "random", "balanced", "lm-eval", "helm"] | None = None
     """`lm-eval` draws anew for each example; `helm` is HELM's sampler."""
@@ -265,18 +264,16 @@ class Benchmark(Declared):
     @model_validator(mode="after")
     def _check_names(self) -> Self:
         if "extract" in self.variants:
-            raise ValueError(
-                "variants.extract: the name is that of extractors (extract)"
-            )
+            raise ValueError("variants.extract: the key `extract` makes this axis")
         facet = (self.aggregate or "").removeprefix("macro:")
         names = list(self.extract) if isinstance(self.extract, Mapping) else []
-        known = [("aggregate", facet or None, [*self.variants, *self.data.tags])]
-        uses = {f"metrics.{n}": use for n, use in enumerate(self.metrics)}
-        for key, use in {**uses, "headline": self.headline}.items():
+        named = [("aggregate", facet or None, [*self.variants, *self.data.tags])]
+        for number, use in enumerate([*self.metrics, self.headline]):
+            key = f"metrics.{number}" if number < len(self.metrics) else "headline"
             if isinstance(use, MetricUse):
-                known.append((f"{key}.extract", use.extract, names))
-                known.append((f"{key}.judge", use.judge, [*self.judges]))
-        for key, name, choices in known:
+                named.append((f"{key}.extract", use.extract, names))
+                named.append((f"{key}.judge", use.judge, [*self.judges]))
+        for key, name, choices in named:
             if name is not None and name not in choices:
                 listed = ", ".join(choices) or "none"
                 raise ValueError(f"{key}: unknown name {name!r}. Names: {listed}")

@@ -28,6 +28,10 @@ _FORMATS = {
 }
 
 
+Rows = Callable[[str], Iterable[Mapping[str, Any]]]
+"""Function of a stored split that gives stored rows."""
+
+
 class StoredRow(NamedTuple):
     """A row as it is stored, and where."""
 
@@ -57,19 +61,9 @@ def default_split(data: Data) -> str:
 
 
 def stored_rows(
-    data: Data,
-    folder: Path,
-    split: str,
-    rows: Callable[[str], Iterable[Mapping[str, Any]]] | None = None,
+    data: Data, folder: Path, split: str, rows: Rows | None = None
 ) -> Iterator[StoredRow]:
-    """Read the rows of a split: those of its stored splits, one after another.
-
-    Args:
-        data: What the file says of its data.
-        folder: Folder of the file.
-        split: The split.
-        rows: Function of a stored split that replaces the data's own source.
-    """
+    """Read the rows of a split; those of `rows` replace the data's own source."""
     for stored in splits_of(data)[split]:
         if rows is not None:
             yield from _numbered(f"split {stored!r}", rows(stored))

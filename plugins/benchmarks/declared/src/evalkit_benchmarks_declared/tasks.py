@@ -15,10 +15,7 @@ CHOICES = "choices"
 """Input field with an example's own options."""
 
 
-class Row(BaseModel):
-    """Base of the input of declared tasks, and of the responses to them."""
-
-    model_config = ConfigDict(strict=True)
+_STRICT = ConfigDict(strict=True)
 
 
 class Span(BaseModel):
@@ -77,31 +74,43 @@ def task_of(benchmark: Benchmark, computed: Mapping[str, str]) -> str | type[Tas
 
     An installed task to which nothing is added is returned by its name.
     """
-    task = benchmark.task
-    judges = {
-        name: {"annotator": "judge", **each} for name, each in benchmark.judges.items()
-    }
+    judges = {k: {"annotator": "judge", **v} for k, v in benchmark.judges.items()}
+    task: Any = benchmark.task
     if isinstance(task, str):
-        return (
-            task if not judges and not computed else _extended(task, computed, judges)
-        )
+        if not judges and not computed:
+            return task
+        base: Any = type(Resolver(Registry()).bind("tasks", task).plugin)
+    else:
+        base = _declared(task, has_answers=benchmark.data.answer is not None)
+    fields: Any = {name: (str, ...) for name in computed}
+    attributes = {
+        "__doc__": f"Task of the benchmark {benchmark.name}.",
+        "name": task if isinstance(task, str) else benchmark.name,
+        "Input": create_model("Input", __base__=base.Input, **fields),
+        "example": {**base.example, **dict.fromkeys(computed, "text")},
+        "annotators": {**base.annotators, **judges},
+    }
+    if base.input_keys is not None:
+        attributes["input_keys"] = (*base.input_keys, *computed)
+    if computed:  # what a model is sent
+        attributes["perturb_fields"] = tuple(computed)
+    return type("DeclaredTask", (base,), attributes)
+
+
+def _declared(task: Task, *, has_answers: bool) -> type[TaskIO]:
     types = input_types(task)
-    texts = [field for field in task.input if types[field][0] in ("text", "texts")]
-    types |= {field: ("text", False) for field in computed}
     fields: dict[str, Any] = {
         field: (TYPES[kind][0] | None, None) if optional else (TYPES[kind][0], ...)
         for field, (kind, optional) in types.items()
     }
+    texts = [field for field in task.input if types[field][0] in ("text", "texts")]
+    example = {field: TYPES[kind][1] for field, (kind, _) in types.items()}
     shape = SHAPES[task.answer]
     answer, *scored = shape.output
     output: Any = {"id": (str, ...), **shape.output}
-    example = {field: TYPES[kind][1] for field, (kind, _) in types.items()}
-    has_answers = benchmark.data.answer is not None
     attributes: dict[str, Any] = {
-        "__doc__": f"Task of the benchmark {benchmark.name}.",
-        "name": benchmark.name,
-        "Input": create_model("Input", __base__=Row, uid=(str, ...), **fields),
-        "Output": create_model("Output", __base__=Row, **output),
+        "Input": create_model("Input", __config__=_STRICT, uid=(str, ...), **fields),
+        "Output": create_model("Output", __config__=_STRICT, **output),
         "example": {"uid": "1", **example},
         "input_keys": tuple(types),
         "answer_field": answer,
@@ -109,25 +118,8 @@ def task_of(benchmark: Benchmark, computed: Mapping[str, str]) -> str | type[Tas
         "perf_metric": shape.perf_metric,
         "eval_metrics": shape.eval_metrics,
         "scored_fields": tuple(scored),
-        "perturb_fields": tuple(computed or texts),  # what a model is sent
-        "annotators": judges,
+        "perturb_fields": tuple(texts),
         "labels": task.labels,
         "choices_field": CHOICES if task.answer == "choice" else None,
     }
     return type("DeclaredTask", (TaskIO,), attributes)
-
-
-def _extended(
-    name: str, computed: Mapping[str, str], judges: Mapping[str, Any]
-) -> type[TaskIO]:
-    plugin: Any = Resolver(Registry()).bind("tasks", name).plugin
-    fields: Any = {name: (str, ...) for name in computed}
-    attributes = {
-        "name": name,
-        "Input": create_model("Input", __base__=plugin.Input, **fields),
-        "example": {**plugin.example, **dict.fromkeys(computed, "text")},
-        "annotators": {**plugin.annotators, **judges},
-    }
-    if plugin.input_keys is not None:
-        attributes["input_keys"] = (*plugin.input_keys, *computed)
-    return type("DeclaredTask", (type(plugin),), attributes)

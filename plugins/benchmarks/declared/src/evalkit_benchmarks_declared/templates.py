@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Literal
 
-from evalkit.errors import DataError
+from evalkit.errors import DataError, EvalkitError
 from evalkit_models_base.templates import fields_of, fill
 
 Language = Literal["braces", "jinja"]
@@ -17,6 +18,15 @@ _STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d+)\]")
 
 Evaluate = Callable[[Mapping[str, Any]], Any]
 """Function of a row that gives a value, None for an empty cell; raises `DataError`."""
+
+
+@contextmanager
+def named(place: str) -> Iterator[None]:
+    """Put a place, such as a key, before the text of errors."""
+    try:
+        yield
+    except (EvalkitError, ValueError) as error:
+        raise DataError(f"{place}: {error}") from error
 
 
 def is_template(text: str) -> bool:

@@ -26,9 +26,11 @@ Count = Annotated[int, Field(strict=True, ge=1)]
 FieldType = Annotated[str, Field(pattern=r"^(texts?|number|integer|boolean)\??$")]
 """Type of an input field; a trailing `?` makes the field optional."""
 
-AnswerType = Literal["label", "choice", "text", "number", "spans", "labels"]
+AnswerType = Literal[
+    "label", "choice", "text", "number", "spans", "labels", "ranking"
+]
 """What a right answer is: one of `labels`, one of the example's own options, a text,
-a number, spans of a text, or several of `labels`."""
+a number, spans of a text, several of `labels`, or the relevant items of a ranking."""
 
 ModelKind = Literal["base", "instruct", "reasoning"]
 """Kind of model that a prompt is for."""

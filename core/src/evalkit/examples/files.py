@@ -79,7 +79,7 @@ def is_file_name(dataset: Any) -> bool:
     name = text.partition("@")[0].partition(":")[0]
     if isinstance(dataset, str) and not ("." in name or "/" in name or is_remote(text)):
         return False
-    is_data = is_remote(text) or PurePath(name).suffix.lower() in SUFFIXES
+    is_data = PurePath(name).suffix.lower() in SUFFIXES
     return is_data or components_on((*sys.path,)).reader_of(text) is None
 
 

@@ -146,7 +146,9 @@ class Run:
     def _data(self) -> dict[str, Any]:
         splits = {name: name for name, rows in self.rows.items() if rows}
         tags = {"split": "split", "sub-split": "sub_split"}
-        found: dict[str, Any] = {"id": "uid", "splits": splits, "tags": tags}
+        path = str(self.saved.path.absolute())  # which rows() reads
+        found: dict[str, Any] = {"path": path, "id": "uid"}
+        found |= {"splits": splits, "tags": tags}
         if self._spec.adapter_spec.method in (LANGUAGE,) or not self._has_answers:
             return found
         found["answer"] = {"text": "target"} if self._has_choices else "target"

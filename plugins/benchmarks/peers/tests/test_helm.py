@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import random
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,11 +15,17 @@ import pytest
 
 import evalkit
 from evalkit import DataError
+from evalkit_benchmarks_peers.helm import read
 from evalkit_models_base import Asked, Continuation, Model, Reply, Request, predict
 from evalkit_models_base import text_reply as text
 
 BASIC = "helm.benchmark.metrics.basic_metrics.BasicGenerationMetric"
 EXACT = {"class_name": BASIC, "args": {"names": ["exact_match"]}}
+BY_REFERENCE = {"class_name": "helm.benchmark.metrics.x.BasicReferenceMetric"}
+RANKED = {
+    "class_name": "helm.benchmark.metrics.x.RankingMetric",
+    "args": {"measure_names": ["ndcg_cut.10", "recip_rank"]},
+}
 
 
 class Keeping(Model):
@@ -78,7 +88,7 @@ def run_folder(
         "name": "ordinals:model=openai_gpt2",
         "scenario_spec": {"class_name": "helm.x.OrdinalScenario", "args": {}},
         "adapter_spec": {"num_outputs": 1, **adapter},
-        "metric_specs": [EXACT],
+        "metric_specs": [EXACT, BY_REFERENCE, RANKED],
         "groups": ["ordinals"],
         **more,
     }
@@ -86,6 +96,10 @@ def run_folder(
     saved = folder / "input_instances.json"
     saved.write_text(json.dumps(instances), encoding="utf-8")
     return f"helm:{folder}"
+
+
+def dataset(reference: str) -> Any:
+    return read(reference).plugin()
 
 
 def asked(reference: str, model: Keeping | None = None, **more: Any) -> list[Request]:
@@ -166,3 +180,93 @@ def test_shots_are_drawn_as_helm_draws_them(tmp_path: Path) -> None:
         "Input: three\nA. 4\nB. 5\nOutput: A\n\nInput: two\nA. 2\nB. 3\nOutput: A\n\n"
         "Input: one\nA. 0\nB. 1\nOutput: A\n\nInput: eval\nA. 10\nB. 11\nOutput:"
     ]
+
+
+CHOICES = ("multiple_choice_joint", "multiple_choice_joint_chain_of_thought")
+SEPARATE = ("multiple_choice_separate_original", "multiple_choice_separate_calibrated")
+METHODS = ("generation", *CHOICES, *SEPARATE, "ranking_binary")
+WORDS = ["rain", "fog", "sun {x}", "no snow", "a  storm\nat sea", "“hail”", "wind"]
+
+
+def own(runs: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return what HELM does with runs."""
+    folder = os.environ.get("EVALKIT_HELM")
+    if not folder:
+        pytest.skip("EVALKIT_HELM names no folder of helm")
+    script = str(Path(__file__).with_name("helm_own.py"))
+    done = subprocess.run(
+        [sys.executable, script, folder],
+        input="\n".join(map(json.dumps, runs)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    lines = [each for each in done.stdout.splitlines() if each.startswith("{")]
+    return [json.loads(each) for each in lines]
+
+
+def run_of(rng: random.Random) -> tuple[dict[str, Any], list[Any]]:
+    """Draw an adapter spec, and instances."""
+    method = rng.choice(METHODS)
+    is_scored = method in SEPARATE
+    adapter: dict[str, Any] = {
+        "method": method,
+        "instructions": rng.choice(["", "Answer {briefly}.\n", "Pick one."]),
+        "input_prefix": rng.choice(["Input: ", "", "Q{1}: "]),
+        "input_suffix": rng.choice(["\n", " | "]),
+        "output_prefix": rng.choice(["Output: ", "Answer:\n", "A:"]),
+        "output_suffix": "" if is_scored else rng.choice(["\n", " }.\n"]),
+        "reference_prefix": rng.choice(["A. ", "(a) ", " 1: "]),
+        "reference_suffix": rng.choice(["\n", ";"]),
+        "instance_prefix": rng.choice(["\n", "\n###\n", ""]),
+        "global_prefix": rng.choice(["", "<s>", "{}"]),
+        "global_suffix": "" if is_scored else rng.choice(["", "</s>"]),
+        "chain_of_thought_prefix": rng.choice(["", "Because {"]),
+        "max_train_instances": 0 if method == "ranking_binary" else rng.randrange(4),
+        "num_train_trials": 1,
+        "sample_train": rng.random() < 0.7,
+        "multi_label": method not in CHOICES[1:] and rng.random() < 0.4,
+        "num_outputs": 1,
+        "max_eval_instances": rng.choice([None, 3, 5]),
+        "eval_splits": rng.choice([None, ["test"], ["valid", "test"]]),
+    }
+    if not is_scored:
+        substitutions = [[], [{"source": "([0-9]+)", "target": r"<\1>"}]]
+        adapter["substitutions"] = rng.choice(substitutions)
+    if adapter["sample_train"] and adapter["max_train_instances"]:
+        adapter["num_train_trials"] = rng.choice([1, 2])
+    instances = []
+    for number in range(16):
+        options = rng.sample(WORDS, 3)
+        right = rng.sample(range(3), rng.choice([1, 1, 2]))
+        split = ("train", "test", "valid", "test")[number % 4]
+        more = {"extra_data": {"chain_of_thought": f"reason {number}"}}
+        said = f"{rng.choice(WORDS)} {number}"
+        instances.append(instance(said, options, right, split, **more))
+    return adapter, instances
+
+
+@pytest.mark.known_result
+def test_prompts_and_samples_are_helms(tmp_path: Path) -> None:
+    rng = random.Random(41)
+    drawn = [run_of(rng) for _ in range(120)]
+    runs = [{"spec": {"adapter_spec": a}, "instances": i} for a, i in drawn]
+    expected = own(runs)
+    seen = set()
+    for number, (adapter, instances) in enumerate(drawn):
+        reference = run_folder(tmp_path / str(number), adapter, instances)
+        requests = asked(reference)
+        found = [
+            str(each.prompt) + said
+            for each in requests
+            for said in (each.continuations or [""])
+            if not (adapter["method"] == "ranking_binary" and said.strip() == "No")
+        ]
+        if adapter["method"] == "ranking_binary":
+            found = [str(each.prompt) for each in requests]
+        assert sorted(found) == sorted(expected[number]["prompts"]), adapter
+        rows = dataset(reference).load("test")
+        assert [row["uid"] for row in rows] == expected[number]["ids"]
+        seen.add(adapter["method"])
+    assert seen == {*METHODS}

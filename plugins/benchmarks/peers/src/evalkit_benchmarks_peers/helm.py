@@ -224,6 +224,7 @@ class Run:
 
     def _rows(self, instances: Sequence[Instance]) -> Iterator[dict[str, Any]]:
         adapter = HelmInstances(HelmInstances.Parameters())
+        method = self._spec.adapter_spec.method
         for instance in instances:
             for row in adapter.adapt_row({"instance": instance}):
                 if not isinstance(row["input"], str):
@@ -236,8 +237,10 @@ class Run:
                     CANDIDATES: row["choices"],
                     "chain_of_thought": str(own.get("chain_of_thought") or ""),
                 }
-                if self._spec.adapter_spec.method == LANGUAGE:
+                if method == LANGUAGE:
                     found["text"] = found[INPUT]
+                if method == RANKING and isinstance(row["target"], str):
+                    found["target"] = [row["target"]]
                 if self._is_asked:
                     found[ASKED] = self.saved.asked[row["uid"]]
                 yield found

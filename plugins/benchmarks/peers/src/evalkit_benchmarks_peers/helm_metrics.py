@@ -87,14 +87,13 @@ def metrics_of(
 
 def _metrics(spec: ObjectSpec, method: str) -> Iterator[tuple[str, str | None]]:
     """Yield metrics of a class by HELM's names; "" for what it does not compute."""
-    by_reference = method in (*SEPARATE, RANKING)
     if spec.name in ("BasicGenerationMetric", "BasicMetric"):
-        is_idle = by_reference and spec.name == "BasicGenerationMetric"
+        is_idle = method in (*SEPARATE, RANKING)  # it looks at generated texts alone
         for name in spec.args.get("names") or ():
-            reference = "accuracy" if by_reference else _OF_TEXTS.get(name)
-            yield name, "" if is_idle else reference
-    elif spec.name == "BasicReferenceMetric":
-        yield "exact_match", "accuracy" if method in SEPARATE else ""
+            yield name, "" if is_idle else _OF_TEXTS.get(name)
+    if spec.name in ("BasicReferenceMetric", "BasicMetric"):
+        idle = None if method == RANKING else ""
+        yield "exact_match", "accuracy" if method in SEPARATE else idle
     elif spec.name == "LanguageModelingMetric" and method == LANGUAGE:
         yield from (("perplexity", "perplexity"), ("bits_per_byte", "bits-per-byte"))
     elif spec.name == "MachineTranslationMetric":
@@ -102,7 +101,7 @@ def _metrics(spec: ObjectSpec, method: str) -> Iterator[tuple[str, str | None]]:
     elif spec.name == "RankingMetric" and method == RANKING:
         for name in spec.args.get("measure_names") or ():
             yield name, _ranked(name, spec.args)
-    else:
+    elif spec.name != "BasicGenerationMetric":
         yield "", None
 
 

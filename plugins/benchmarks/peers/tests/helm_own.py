@@ -34,7 +34,12 @@ class Missing(MetaPathFinder, Loader):
 
 sys.path.insert(0, str(Path(sys.argv[1]).parent))
 sys.meta_path.append(Missing())
-for name in ("annotation_executor", "executor", "metrics.metric", "metrics.metric_service"):
+for name in (
+    "annotation_executor",
+    "executor",
+    "metrics.metric",
+    "metrics.metric_service",
+):
     sys.modules[f"helm.benchmark.{name}"] = MagicMock()
 
 import helm.benchmark.adaptation.adapters.adapter as base

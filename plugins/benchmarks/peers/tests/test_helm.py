@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import subprocess
@@ -15,7 +16,9 @@ import pytest
 
 import evalkit
 from evalkit import DataError
+from evalkit_benchmarks_declared.datasets import reference as reference_of
 from evalkit_benchmarks_peers.helm import read
+from evalkit_commands_perturb import perturb_dataset
 from evalkit_models_base import Asked, Continuation, Model, Reply, Request, predict
 from evalkit_models_base import text_reply as text
 
@@ -247,6 +250,59 @@ def run_of(rng: random.Random) -> tuple[dict[str, Any], list[Any]]:
     return adapter, instances
 
 
+AUGMENTED = [
+    ("typos_perturbation.TyposPerturbation", {"prob": 0.1}),
+    ("space_perturbation.SpacePerturbation", {"max_spaces": 3}),
+    ("extra_space_perturbation.ExtraSpacePerturbation", {"num_spaces": 2}),
+    ("lowercase_perturbation.LowerCasePerturbation", {}),
+    ("contraction_expansion_perturbation.ContractionPerturbation", {}),
+    ("contraction_expansion_perturbation.ExpansionPerturbation", {}),
+    (
+        "filler_words_perturbation.FillerWordsPerturbation",
+        {"insert_prob": 0.3, "speaker_ph": False},
+    ),
+]
+SENTENCES = [
+    "It is late, and we do not know what they have seen.",
+    "The quick brown fox isn't here; he'd have jumped over the lazy dog.",
+    "Did you know that Rome is not on the Rhine?",
+]
+
+
+@pytest.mark.known_result
+def test_perturbed_texts_are_helms(tmp_path: Path) -> None:
+    specs = [
+        {"class_name": f"helm.benchmark.augmentations.{name}", "args": args}
+        for name, args in AUGMENTED
+    ]
+    augmenter = {
+        "perturbation_specs": specs,
+        "should_augment_eval_instances": True,
+        "should_include_original_eval": True,
+        "should_skip_unchanged_eval": True,
+        "seeds_per_instance": 3,
+    }
+    adapter = {"method": "generation", "max_train_instances": 0}
+    instances = [instance(each, ["yes"], [0], "test") for each in SENTENCES]
+    reference = run_folder(tmp_path, adapter, instances, data_augmenter_spec=augmenter)
+    declared = read(reference).plugin.benchmark.perturbations
+    assert {each.variants for each in declared} == {3}
+    found = set()
+    for each in declared:
+        out = tmp_path / "copies.jsonl"
+        name = reference_of(each.name, each.options)
+        perturb_dataset(
+            reference, out, perturbations=[name], variants=3, overwrite=True
+        )
+        for line in out.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            found.add((row["input_id"], row["input"]))
+    spec = {"adapter_spec": {**adapter, "num_outputs": 1}}
+    spec["data_augmenter_spec"] = augmenter
+    [expected] = own([{"spec": spec, "instances": instances}])
+    assert found == {(uid, said) for uid, _, said in expected["texts"]}
+
+
 @pytest.mark.known_result
 def test_prompts_and_samples_are_helms(tmp_path: Path) -> None:
     rng = random.Random(41)
@@ -270,3 +326,135 @@ def test_prompts_and_samples_are_helms(tmp_path: Path) -> None:
         assert [row["uid"] for row in rows] == expected[number]["ids"]
         seen.add(adapter["method"])
     assert seen == {*METHODS}
+
+
+def test_replies_are_read_as_helm_reads_them(tmp_path: Path) -> None:
+    adapter = {"method": "multiple_choice_joint", "sample_train": False}
+    reference = run_folder(tmp_path, adapter, [*SHOTS, ASKED])
+    for said, value in ((" A\n", 1.0), ("B", 0.0), ("A.", 0.0), ("First", 0.0)):
+        assert scored(reference, said)["helm-exact-match"].value == value, said
+    pattern = {**adapter, "output_mapping_pattern": r"answer is \(?([A-C])"}
+    reference = run_folder(tmp_path, pattern, [*SHOTS, ASKED])
+    said = "B, no: the answer is (A)."
+    assert scored(reference, said)["helm-exact-match"].value == 1.0
+
+
+def scored(reference: str, said: str) -> evalkit.Result:
+    replies = predict(reference, Keeping(said), asked=Asked(is_cached=False))
+    return evalkit.evaluate(reference, predictions=replies.rows)
+
+
+def test_a_chat_gets_one_message(tmp_path: Path) -> None:
+    adapter = {"method": "generation", "sample_train": False, "global_prefix": "Q\n"}
+    reference = run_folder(tmp_path, adapter, [*SHOTS, ASKED])
+    [request] = asked(reference, Keeping())
+    [plain] = prompts(reference)
+    assert [each.content for each in request.messages] == [plain]
+    assert request.stop == () and request.max_tokens == 100 and request.temperature == 1
+
+
+def test_texts_have_bits(tmp_path: Path) -> None:
+    adapter = {"method": "language_modeling", "max_train_instances": 0}
+    metrics = {"class_name": "helm.x.LanguageModelingMetric", "args": {"names": []}}
+    given = [instance("It rains.", [], [], "test")]
+    reference = run_folder(tmp_path, adapter, given, metric_specs=[metrics])
+    replies = predict(reference, Keeping(), asked=Asked(is_cached=False))
+    found = evalkit.evaluate(reference, predictions=replies.rows)
+    assert found["bits-per-byte"].value == pytest.approx(1 / math.log(2))
+    assert found["perplexity"].value == pytest.approx(math.exp(9 / 2))
+
+
+def state_of(requests: Sequence[Mapping[str, Any]]) -> str:
+    return json.dumps({"request_states": requests})
+
+
+def test_prompts_of_a_run_are_asked_again(tmp_path: Path) -> None:
+    folder = tmp_path / "ordinals:method=joint,model=openai_gpt2"
+    adapter = {"method": "multiple_choice_joint", "eval_splits": ["test"]}
+    reference = run_folder(folder, adapter, [])
+    (folder / "input_instances.json").unlink()
+    with pytest.raises(DataError, match="OrdinalScenario. Save the instances by"):
+        read(reference)
+    copy = {**ASKED, "id": "id7", "perturbation": {"name": "lowercase"}}
+    states = [
+        {
+            "instance": each,
+            "request": {"prompt": f"{{shots}} {trial}"},
+            "train_trial_index": trial,
+            "num_train_instances": 2,
+        }
+        for trial in range(2)
+        for each in ({**ASKED, "id": "id7"}, copy)
+    ]
+    (folder / "scenario_state.json").write_text(state_of(states), encoding="utf-8")
+    assert prompts(reference) == ["{shots} 0"]
+    result = scored(reference, "A")
+    assert result["helm-exact-match"].value == 1.0
+    assert any("scenario_state.json" in each for each in result.notices)
+
+
+def test_instances_that_helm_cached_are_found(tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "v1" / "ordinals:model=openai_gpt2"
+    scenario = {"class_name": "helm.x.OrdinalScenario", "args": {"subject": "law"}}
+    adapter = {"method": "generation", "sample_train": False}
+    reference = run_folder(folder, adapter, [*SHOTS, ASKED], scenario_spec=scenario)
+    saved = tmp_path / "scenario_instances" / "ordinals:subject=law"
+    saved.mkdir(parents=True)
+    (folder / "input_instances.json").rename(saved / "input_instances.json")
+    assert prompts(reference) == [KNOWN["generation"][1]]
+
+
+def test_a_user_is_told_what_is_left_out(tmp_path: Path) -> None:
+    metrics = [
+        {"class_name": BASIC, "args": {"names": ["exact_match", "cider", "f1_score"]}},
+        {"class_name": "helm.x.ToxicityMetric"},
+        {"class_name": "helm.x.InstancesPerSplitMetric"},
+    ]
+    adapter = {"method": "generation", "num_outputs": 2, "model": "openai/gpt2"}
+    given = {"metric_specs": metrics, "annotators": [{"class_name": "helm.x.Judge"}]}
+    reference = run_folder(tmp_path, adapter, [*SHOTS, ASKED], **given)
+    told = "\n".join(scored(reference, "First").notices)
+    for said in ("BasicGenerationMetric (cider), ToxicityMetric", "openai/gpt2"):
+        assert said in told
+    assert "annotators are not run: Judge" in told and "of 2 outputs" in told
+    assert "InstancesPerSplit" not in told
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("method", "chat", "method: evalkit does not ask by 'chat'"),
+        ("reeval_parameters", {"model_ability": 1.0}, "reeval_parameters: "),
+        ("image_generation_parameters", {}, "image_generation_parameters: "),
+        ("max_tokens", 0, "max_tokens: must be at least 1"),
+        ("max_tokens", "5", "max_tokens: Input should be a valid integer, got '5'"),
+        ("stop_sequence", [], "stop_sequence: evalkit does not know this key. Did you"),
+        ("eval_splits", ["dev"], "eval_splits: no instance is of these"),
+    ],
+)
+def test_what_evalkit_lacks_is_refused(
+    key: str, value: Any, said: str, tmp_path: Path
+) -> None:
+    adapter = {"method": "generation", "max_eval_instances": 5, key: value}
+    reference = run_folder(tmp_path, adapter, [*SHOTS, ASKED])
+    with pytest.raises(DataError) as error:
+        read(reference)
+    assert f"run_spec.json:1: adapter_spec.{said}" in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["Gender", "MildMix", "PersonName", "Unknown"])
+def test_other_perturbations_are_refused(name: str, tmp_path: Path) -> None:
+    spec = {"class_name": f"helm.x.{name}Perturbation", "args": {}}
+    augmenter = {"perturbation_specs": [spec], "should_augment_eval_instances": True}
+    given = {"data_augmenter_spec": augmenter}
+    reference = run_folder(tmp_path, {"method": "generation"}, [*SHOTS, ASKED], **given)
+    said = f"perturbation_specs.0.class_name: no perturbation .* of {name}Pert"
+    with pytest.raises(DataError, match=said):
+        read(reference)
+
+
+def test_metrics_that_evalkit_lacks_are_refused(tmp_path: Path) -> None:
+    given = {"metric_specs": [{"class_name": "helm.x.ToxicityMetric"}]}
+    reference = run_folder(tmp_path, {"method": "generation"}, [*SHOTS, ASKED], **given)
+    with pytest.raises(DataError, match="metric_specs: evalkit has no .*: ToxicityMet"):
+        read(reference)

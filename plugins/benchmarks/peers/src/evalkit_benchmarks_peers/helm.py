@@ -149,7 +149,9 @@ class Run:
         path = str(self.saved.path.absolute())  # which rows() reads
         found: dict[str, Any] = {"path": path, "id": "uid"}
         found |= {"splits": splits, "tags": tags}
-        if self._spec.adapter_spec.method in (LANGUAGE,) or not self._has_answers:
+        if self._spec.adapter_spec.method == LANGUAGE:
+            return found | {"fields": {"text": INPUT}}
+        if not self._has_answers:
             return found
         found["answer"] = {"text": "target"} if self._has_choices else "target"
         return found
@@ -237,8 +239,6 @@ class Run:
                     CANDIDATES: row["choices"],
                     "chain_of_thought": str(own.get("chain_of_thought") or ""),
                 }
-                if method == LANGUAGE:
-                    found["text"] = found[INPUT]
                 if method == RANKING and isinstance(row["target"], str):
                     found["target"] = [row["target"]]
                 if self._is_asked:

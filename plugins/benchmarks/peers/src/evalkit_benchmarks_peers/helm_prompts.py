@@ -80,7 +80,7 @@ class Adapter(NamedTuple):
         """
         spec = self.spec
         if spec.method == LANGUAGE:
-            return {"method": "language-modelling", "query": f"{{{INPUT}}}"}
+            return {"method": "language-modelling", "query": "{text}"}
         tail = spec.output_prefix.rstrip()
         found: dict[str, Any] = {
             "one_message": True,

@@ -5,6 +5,9 @@ instances. A line of the answer has the prompts, the ids of a sample, and the pe
 texts.
 """
 
+# mypy: ignore-errors
+# ruff: noqa: E402
+
 from __future__ import annotations
 
 import json

@@ -118,8 +118,7 @@ def prompts(reference: str, **more: Any) -> list[str]:
 
 OPTIONS = "A. First\nB. Second\nC. Third\n"
 NUMBERS = "  1: First\n  2: Second\n  3: Third\n"
-FIRST, BOTH = "Input: Second reference is correct\n", "Input: First and second refe"
-KNOWN = {
+KNOWN: dict[str, tuple[dict[str, Any], str]] = {
     "generation": (
         {"method": "generation"},
         "Input: Second reference is correct\nOutput: Second\n\n"
@@ -350,7 +349,7 @@ def test_a_chat_gets_one_message(tmp_path: Path) -> None:
     [request] = asked(reference, Keeping())
     [plain] = prompts(reference)
     assert [each.content for each in request.messages] == [plain]
-    assert request.stop == () and request.max_tokens == 100 and request.temperature == 1
+    assert (request.stop, request.max_tokens, request.temperature) == ((), 100, 1)
 
 
 def test_texts_have_bits(tmp_path: Path) -> None:
@@ -373,7 +372,7 @@ def test_prompts_of_a_run_are_asked_again(tmp_path: Path) -> None:
     adapter = {"method": "multiple_choice_joint", "eval_splits": ["test"]}
     reference = run_folder(folder, adapter, [])
     (folder / "input_instances.json").unlink()
-    with pytest.raises(DataError, match="OrdinalScenario. Save the instances by"):
+    with pytest.raises(DataError, match="OrdinalScenario"):
         read(reference)
     copy = {**ASKED, "id": "id7", "perturbation": {"name": "lowercase"}}
     states = [
@@ -416,7 +415,8 @@ def test_a_user_is_told_what_is_left_out(tmp_path: Path) -> None:
     told = "\n".join(scored(reference, "First").notices)
     for said in ("BasicGenerationMetric (cider), ToxicityMetric", "openai/gpt2"):
         assert said in told
-    assert "annotators are not run: Judge" in told and "of 2 outputs" in told
+    assert "annotators are not run: Judge" in told
+    assert "of 2 outputs" in told
     assert "InstancesPerSplit" not in told
 
 
@@ -456,5 +456,7 @@ def test_other_perturbations_are_refused(name: str, tmp_path: Path) -> None:
 def test_metrics_that_evalkit_lacks_are_refused(tmp_path: Path) -> None:
     given = {"metric_specs": [{"class_name": "helm.x.ToxicityMetric"}]}
     reference = run_folder(tmp_path, {"method": "generation"}, [*SHOTS, ASKED], **given)
-    with pytest.raises(DataError, match="metric_specs: evalkit has no .*: ToxicityMet"):
+    with pytest.raises(
+        DataError, match=r"metric_specs: evalkit has no .*: ToxicityMet"
+    ):
         read(reference)

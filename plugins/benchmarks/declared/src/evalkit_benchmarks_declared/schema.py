@@ -26,9 +26,7 @@ Count = Annotated[int, Field(strict=True, ge=1)]
 FieldType = Annotated[str, Field(pattern=r"^(texts?|number|integer|boolean)\??$")]
 """Type of an input field; a trailing `?` makes the field optional."""
 
-AnswerType = Literal[
-    "label", "choice", "text", "number", "spans", "labels", "ranking"
-]
+AnswerType = Literal["label", "choice", "text", "number", "spans", "labels", "ranking"]
 """What a right answer is: one of `labels`, one of the example's own options, a text,
 a number, spans of a text, several of `labels`, or the relevant items of a ranking."""
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit.catalog import ReadPlugin
-from evalkit_adapters_peers.helm import HelmInstances
 from evalkit_benchmarks_declared import check_benchmark, dataset_class
 from evalkit_benchmarks_peers.helm_metrics import metrics_of, perturbations_of
 from evalkit_benchmarks_peers.helm_prompts import (
@@ -140,7 +139,7 @@ class Run:
         if perturbations and self._is_asked:
             problem = f"HELM's prompts cannot be perturbed. {_SAVE}"
             raise self._file.error(problem, "data_augmenter_spec", "perturbation_specs")
-        self._notice()
+        self._notice(perturbed=bool(perturbations))
         return found | ({"perturbations": perturbations} if perturbations else {})
 
     def _data(self) -> dict[str, Any]:
@@ -225,10 +224,12 @@ class Run:
         return [found[place] for place in places]
 
     def _rows(self, instances: Sequence[Instance]) -> Iterator[dict[str, Any]]:
-        adapter = HelmInstances(HelmInstances.Parameters())
+        from evalkit_adapters_rows import pipeline
+
+        adapt = pipeline([{"kind": "helm-instances"}])
         method = self._spec.adapter_spec.method
-        for instance in instances:
-            for row in adapter.adapt_row({"instance": instance}):
+        for number, instance in enumerate(instances, start=1):
+            for row in adapt([{"instance": instance}], number):
                 if not isinstance(row["input"], str):
                     raise self._adapter.error("instances are conversations", "method")
                 own = instance.get("extra_data") or {}
@@ -274,7 +275,7 @@ class Run:
             raise self._file.error(problem, "metric_specs")
         return found
 
-    def _notice(self) -> None:
+    def _notice(self, *, perturbed: bool) -> None:
         """Say what is done in another way, or not at all."""
         spec, adapter = self._spec, self._spec.adapter_spec
         model = adapter.model_deployment or adapter.model
@@ -294,6 +295,11 @@ class Run:
                 f"of {adapter.num_outputs} outputs the first is scored; HELM takes the "
                 "likeliest"
             )
+        augmenter = spec.data_augmenter_spec
+        if perturbed and not augmenter.should_include_original_eval:
+            self.notices.append("originals are asked too")
+        if perturbed and not augmenter.should_skip_unchanged_eval:
+            self.notices.append("perturbed examples that equal theirs are left out")
         if spec.annotators:
             names = ", ".join(each.name for each in spec.annotators)
             self.notices.append(f"annotators are not run: {names}")

@@ -147,8 +147,6 @@ def perturbations_of(file: PeerFile, spec: DataAugmenterSpec) -> list[dict[str, 
                 "name": name,
                 "options": each.args,
                 "variants": spec.seeds_per_instance,
-                "skip_unchanged": spec.should_skip_unchanged_eval,
-                "keep_original": spec.should_include_original_eval,
             }
         )
     return found

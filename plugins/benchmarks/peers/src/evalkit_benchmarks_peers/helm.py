@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit.catalog import ReadPlugin
+from evalkit.errors import AdapterError, DataError
 from evalkit_benchmarks_declared import check_benchmark, dataset_class
 from evalkit_benchmarks_peers.helm_metrics import metrics_of, perturbations_of
 from evalkit_benchmarks_peers.helm_prompts import (
@@ -144,7 +145,11 @@ class Run:
 
     def _data(self) -> dict[str, Any]:
         splits = {name: name for name, rows in self.rows.items() if rows}
-        tags = {"split": "split", "sub-split": "sub_split"}
+        tags = {
+            facet: column
+            for facet, column in (("split", "split"), ("sub-split", "sub_split"))
+            if len({row[column] for row in self.rows["test"]}) > 1
+        }
         path = str(self.saved.path.absolute())  # which rows() reads
         found: dict[str, Any] = {"path": path, "id": "uid"}
         found |= {"splits": splits, "tags": tags}
@@ -229,7 +234,11 @@ class Run:
         adapt = pipeline([{"kind": "helm-instances"}])
         method = self._spec.adapter_spec.method
         for number, instance in enumerate(instances, start=1):
-            for row in adapt([{"instance": instance}], number):
+            try:
+                rows = [*adapt([{"instance": instance}], number)]
+            except AdapterError as error:
+                raise DataError(f"{self.saved.path}: {error}") from error
+            for row in rows:
                 if not isinstance(row["input"], str):
                     raise self._adapter.error("instances are conversations", "method")
                 own = instance.get("extra_data") or {}

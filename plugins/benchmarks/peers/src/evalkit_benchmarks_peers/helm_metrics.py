@@ -98,6 +98,10 @@ def _metrics(spec: ObjectSpec, method: str) -> Iterator[tuple[str, str | None]]:
         yield from (("perplexity", "perplexity"), ("bits_per_byte", "bits-per-byte"))
     elif spec.name == "MachineTranslationMetric":
         yield "bleu", "bleu"
+    elif spec.name == "SummarizationMetric":
+        yield "rouge", _OF_TEXTS["rouge_l"]
+        for name in ("coverage", "density", "compression"):
+            yield f"summarization_{name}", None
     elif spec.name == "RankingMetric" and method == RANKING:
         for name in spec.args.get("measure_names") or ():
             yield name, _ranked(name, spec.args)

@@ -44,7 +44,7 @@ def select_read(text: str, catalog: Catalog) -> tuple[Component, Mapping[str, An
     """
     place, given = _REFERENCE.findall(text)[0]
     if given and Path(text.partition(":")[2]).exists():
-        place, given = text, None  # HELM names folders as `mmlu:subject=law`
+        place, given = text, ""  # HELM names folders as `mmlu:subject=law`
     found = _read(place, catalog)
     component = Component(DATASETS, found.name, place, AS_READ, NO_VERSION)
     _selected[place] = found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evalkit_benchmarks_peers.helm_prompts import LANGUAGE, RANKING, SEPARATE
+from evalkit_benchmarks_peers.helm_prompts import RANKING, SEPARATE
 from evalkit_benchmarks_peers.helm_spec import DataAugmenterSpec, ObjectSpec
 from evalkit_benchmarks_peers.peer_files import PeerFile
 
@@ -32,8 +32,22 @@ _OF_TEXTS = {
 }
 """Metrics of `BasicGenerationMetric`."""
 
-_WITHOUT = ("InstancesPerSplitMetric",)
-"""Metrics that every score of evalkit says beside its value."""
+_OF_CLASSES: Mapping[str, Mapping[str, str | None]] = {
+    "BasicGenerationMetric": {},
+    "BasicMetric": {},
+    "BasicReferenceMetric": {},
+    "InstancesPerSplitMetric": {},  # every score has its number of examples
+    "LanguageModelingMetric": {
+        "perplexity": "perplexity",
+        "bits_per_byte": "bits-per-byte",
+    },
+    "MachineTranslationMetric": {"bleu": "bleu"},
+    "SummarizationMetric": {
+        "rouge": _OF_TEXTS["rouge_l"],
+        **dict.fromkeys(("coverage", "density", "compression")),
+    },
+}
+"""Metrics of other classes."""
 
 _RANKED = {"recip_rank": "mrr", "ndcg_cut": "ndcg", "recall": "recall-at-k"}
 
@@ -75,8 +89,6 @@ def metrics_of(
     found: list[str] = []
     missing: dict[str, list[str]] = {}
     for spec in specs:
-        if spec.name in _WITHOUT:
-            continue
         for name, reference in _metrics(spec, method):
             if reference is None:
                 missing.setdefault(spec.name, []).append(name)
@@ -87,26 +99,17 @@ def metrics_of(
 
 def _metrics(spec: ObjectSpec, method: str) -> Iterator[tuple[str, str | None]]:
     """Yield metrics of a class by HELM's names; "" for what it does not compute."""
+    by_reference = method in (*SEPARATE, RANKING)
     if spec.name in ("BasicGenerationMetric", "BasicMetric"):
-        is_idle = method in (*SEPARATE, RANKING)  # it looks at generated texts alone
         for name in spec.args.get("names") or ():
-            yield name, "" if is_idle else _OF_TEXTS.get(name)
-    if spec.name in ("BasicReferenceMetric", "BasicMetric"):
-        idle = None if method == RANKING else ""
-        yield "exact_match", "accuracy" if method in SEPARATE else idle
-    elif spec.name == "LanguageModelingMetric" and method == LANGUAGE:
-        yield from (("perplexity", "perplexity"), ("bits_per_byte", "bits-per-byte"))
-    elif spec.name == "MachineTranslationMetric":
-        yield "bleu", "bleu"
-    elif spec.name == "SummarizationMetric":
-        yield "rouge", _OF_TEXTS["rouge_l"]
-        for name in ("coverage", "density", "compression"):
-            yield f"summarization_{name}", None
+            yield name, "" if by_reference else _OF_TEXTS.get(name)
+    if spec.name in ("BasicReferenceMetric", "BasicMetric") and by_reference:
+        yield "exact_match", "accuracy" if method in SEPARATE else None
     elif spec.name == "RankingMetric" and method == RANKING:
         for name in spec.args.get("measure_names") or ():
             yield name, _ranked(name, spec.args)
-    elif spec.name != "BasicGenerationMetric":
-        yield "", None
+    else:
+        yield from _OF_CLASSES.get(spec.name, {"": None}).items()
 
 
 def _ranked(name: str, args: Mapping[str, Any]) -> str | None:

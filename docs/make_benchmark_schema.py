@@ -41,10 +41,14 @@ def _in_order(value: Any) -> Any:
 def _describe(definition: dict[str, Any], model: type) -> None:
     """Add the texts below the fields of a model, and leave out the titles."""
     definition.pop("title")
-    [body] = ast.parse(inspect.getsource(model)).body
-    assert isinstance(body, ast.ClassDef)
+    classes = [
+        base for base in reversed(model.__mro__) if issubclass(base, parts.Declared)
+    ]
+    bodies = [ast.parse(inspect.getsource(each)).body[0] for each in classes]
     texts = {
         field.target.id: text.value.value
+        for body in bodies
+        if isinstance(body, ast.ClassDef)
         for field, text in zip(body.body, body.body[1:], strict=False)
         if isinstance(field, ast.AnnAssign)
         and isinstance(field.target, ast.Name)

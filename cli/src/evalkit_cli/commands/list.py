@@ -70,8 +70,7 @@ class _Chosen:
         try:
             attributes = load_component(component).attributes
         except RequiredParameterError:
-            written = import_component(component)
-            attributes, _ = read_attributes(component.kind, written)
+            attributes, _ = read_attributes(component.kind, import_component(component))
         families = attributes.get("families", ())
         self._families.update(families)
         return self._family in families
@@ -81,8 +80,7 @@ class _Chosen:
         from evalkit_cli.options.benchmarks import expand_dataset
 
         name = f"{component.name}@{component.distribution}"
-        variants = expand_dataset(name, Registry()).evaluated
-        return any(map(self._has_variant, variants))
+        return any(map(self._has_variant, expand_dataset(name, Registry()).evaluated))
 
     def _has_variant(self, name: str) -> bool:
         from evalkit import Registry

@@ -79,8 +79,9 @@ def is_file_name(dataset: Any) -> bool:
     name = text.partition("@")[0].partition(":")[0]
     if isinstance(dataset, str) and not ("." in name or "/" in name or is_remote(text)):
         return False
-    is_data = PurePath(name).suffix.lower() in SUFFIXES
-    return is_data or components_on((*sys.path,)).reader_of(text) is None
+    if PurePath(name).suffix.lower() in SUFFIXES:
+        return True
+    return components_on((*sys.path,)).reader_of(text) is None
 
 
 def bind_file(path: Path, task: Any) -> BoundDataset:

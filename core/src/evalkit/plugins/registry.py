@@ -25,7 +25,7 @@ from evalkit.plugins.classes import FunctionMetric
 from evalkit.plugins.components import AS_READ, DATASETS, Catalog, Component, ReadPlugin
 from evalkit.plugins.contract import hook_problems, read_attributes, with_article
 from evalkit.plugins.discovery import find_components
-from evalkit.plugins.importing import import_object, load_error
+from evalkit.plugins.importing import import_object, load_error, select_read
 from evalkit.plugins.kinds import Kind, kind_named
 from evalkit.plugins.local_plugins import component_of_file
 from evalkit.plugins.resolution import find_meant, tell_of_declared
@@ -94,8 +94,6 @@ class Registry:
             UnknownPluginError: There is none, there are several, or it is disabled.
         """
         if kind == DATASETS and self.catalog.reader_of(name) is not None:
-            from evalkit.plugins.readers import select_read
-
             component, given = select_read(name, self.catalog)
             return SelectedComponent(component, {**given, **(parameters or {})})
         reference = parse_reference(name)

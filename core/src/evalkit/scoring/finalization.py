@@ -287,23 +287,16 @@ def _check_scores(returned: pl.DataFrame, where: str) -> pl.DataFrame:
         raise MetricError(f"{where}: the column 'value' must hold numbers")
     if not returned["group"].dtype.is_integer() or returned["group"].null_count():
         raise MetricError(f"{where}: the column 'group' must hold integers")
-    texts = [name for name in ("score", "reason", "flag") if name in returned.columns]
-    for name in texts:
-        if returned[name].dtype not in (pl.String, pl.Null):
+    for name in ("score", "reason", "flag"):
+        if name not in returned.columns:
+            returned = returned.with_columns(pl.lit(None, pl.String).alias(name))
+        elif returned[name].dtype not in (pl.String, pl.Null):
             raise MetricError(f"{where}: the column {name!r} must hold texts")
-    defaults: dict[str, pl.Expr] = {
-        "score": pl.lit("").alias("score"),
-        "reason": pl.lit(None, dtype=pl.String).alias("reason"),
-        "flag": pl.lit(None, dtype=pl.String).alias("flag"),
-    }
-    scores = returned.with_columns(
-        [expr for name, expr in defaults.items() if name not in returned.columns]
-    ).select(
+    scores = returned.select(
         pl.col("group").cast(pl.Int64),
         pl.col("score").cast(pl.String).fill_null(""),
         pl.col("value").cast(pl.Float64),
-        pl.col("reason").cast(pl.String),
-        pl.col("flag").cast(pl.String),
+        pl.col("reason", "flag").cast(pl.String),
     )
     if scores.select("group", "score").is_duplicated().any():
         raise MetricError(f"{where}: it gives a score of a group more than once")

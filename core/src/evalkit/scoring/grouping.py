@@ -26,7 +26,7 @@ from evalkit.scoring.numbering import (
     Codes,
     Ragged,
     expanded,
-    joined,
+    merge_sequences,
     number_rows,
     number_sequences,
 )
@@ -282,16 +282,10 @@ def number_groups(
 def merge_tag_sets(parts: Sequence[TagSets]) -> tuple[TagSets, list[Codes]]:
     """Number the sets of several parts together."""
     codes, items = number_rows(pl.concat([part.items for part in parts]))
-    shifts = np.cumsum([0, *(part.items.height for part in parts)])
-    sequences = joined(
-        [
-            part.sequences._replace(items=codes[part.sequences.items + shift])
-            for part, shift in zip(parts, shifts.tolist(), strict=False)
-        ]
-    )
-    numbers, first = number_sequences(sequences)
-    ends = np.cumsum([len(part) for part in parts])[:-1]
-    return TagSets(items, sequences.take(first)), list(np.split(numbers, ends))
+    sizes = [part.items.height for part in parts]
+    sets = [part.sequences for part in parts]
+    sequences, numbers = merge_sequences(sets, sizes, codes)
+    return TagSets(items, sequences), numbers
 
 
 BINS = 4

@@ -39,7 +39,7 @@ from evalkit.scoring.records import (
     why_not,
 )
 from evalkit.scoring.table import ScoringTable
-from evalkit.scoring.tally import ClusterKeys, Tallies, number_clusters
+from evalkit.scoring.tally import Tallies, number_clusters
 from evalkit.scoring.tallying import (
     Labeled,
     all_right,
@@ -197,11 +197,7 @@ class _Tallied:
         self._table, self._groups, self._settings = table, groups, settings
         answers, repeats = len(table.ids), table.repeats
         self._sets, tag_set = number_groups(groups, answers, repeats)
-        self._clusters: ClusterKeys | None = None
-        cluster = None
-        if table.clusters is not None:
-            of_examples = table.clusters.gather_every(repeats)
-            self._clusters, cluster = number_clusters(of_examples)
+        self._clusters, cluster = number_clusters(table)
         is_counted = np.zeros(answers, dtype=bool)
         is_counted[table.frame["position"].to_numpy()] = True
         left_out = pl.select(pl.when(~pl.Series(is_counted)).then(pl.lit(MISSING)))

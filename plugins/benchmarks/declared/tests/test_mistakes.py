@@ -65,8 +65,12 @@ SCHEMA: list[tuple[str, Any, str]] = [
     ("data.revision", "main", "data: revision is for data on the hub (hub)"),
     ("data.splitt", "test", "data.splitt: unknown key. Did you mean 'split'?"),
     ("data.format", "xlsx", "data.format: input should be 'jsonl'"),
-    ("data.answer", {"indx": "gold"}, "data.answer.indx: unknown key. Did you mean"),
-    ("data.answer", {"index": "g", "letter": "l"}, "data.answer: name exactly one of"),
+    ("data.answer", {"indx": "gold"}, "data.answer.indx: input should be 'index'"),
+    (
+        "data.answer",
+        {"index": "g", "letter": "l"},
+        "data.answer: dictionary should have",
+    ),
     ("data.sample", {"count": 0}, "data.sample.count: input should be greater than"),
     ("data.sample", {"count": "1"}, "data.sample.count: input should be a valid int"),
     ("data.sample", {"seed": 1}, "data.sample.count: required key is missing"),
@@ -113,7 +117,7 @@ EXPRESSIONS: list[tuple[str, Any, str]] = [
     ("requires", ["evalkit-nothing"], "requires: evalkit-nothing: No package"),
     ("requires", ["evalkit-core>=99"], "requires: evalkit-core>=99: got version"),
     ("requires", ["evalkit core!"], "requires: evalkit core!: "),
-    ("aggregate", "macro:langs", "aggregate: no axis or facet of this name, got"),
+    ("aggregate", "macro:langs", "aggregate: unknown name 'langs'. Names: language"),
 ]
 ROWS: list[tuple[str, Any, str]] = [
     ("data.path", "nowhere.jsonl", "data.path: {folder}/nowhere.jsonl: file not found"),
@@ -123,7 +127,7 @@ ROWS: list[tuple[str, Any, str]] = [
     ("data.where", {"lang": "en"}, "towns.jsonl:1: data.where: no column 'lang'"),
     ("data.fields.question", "{{ x }}", ":1: data.fields.question: the Jinja template"),
     ("data.fields.question", "{{ q.__class__ }}", "attribute '__class__' of 'str'"),
-    ("data.choices", "a", ":1: data.choices: must be of the type texts, got a list"),
+    ("data.choices", "a", ":1: data.choices: must be of the type texts, got 'Rome'"),
     ("data.answer", {"index": "q"}, ":1: data.answer.index: no option has the index"),
     ("data.answer", {"letter": "q"}, ":1: data.answer.letter: no option has the let"),
     ("data.answer", {"text": "q"}, ":1: data.answer.text: no option has the text 'Of"),

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from packaging.requirements import InvalidRequirement, Requirement
-from pydantic import BaseModel, create_model
+from pydantic import BaseModel
 
-from evalkit import Dataset, TaskIO
+from evalkit import Dataset
 from evalkit.base.names import score_name
 from evalkit.catalog import Registry, Resolver
 from evalkit.errors import EvalkitError, PluginLoadError
@@ -24,19 +24,10 @@ from evalkit_benchmarks_declared.reading import (
     lines_of,
     located,
 )
-from evalkit_benchmarks_declared.rows import Examples, Rows, Target
-from evalkit_benchmarks_declared.schema import (
-    Benchmark,
-    Headline,
-    MetricUse,
-    Task,
-)
-from evalkit_benchmarks_declared.sources import (
-    default_split,
-    splits_of,
-    stored_rows,
-)
-from evalkit_benchmarks_declared.tasks import SHAPES, input_types, task_class
+from evalkit_benchmarks_declared.rows import Examples, Rows
+from evalkit_benchmarks_declared.schema import Benchmark, Headline, MetricUse, Task
+from evalkit_benchmarks_declared.sources import default_split, splits_of, stored_rows
+from evalkit_benchmarks_declared.tasks import task_of
 from evalkit_benchmarks_declared.variants import (
     EXTRACT,
     extractors_of,
@@ -45,10 +36,10 @@ from evalkit_benchmarks_declared.variants import (
     variant_of,
 )
 
-_DESCRIBING = (
+_DESCRIBING = {
     *("version", "changes", "description", "license", "citation", "source_url"),
     *("languages", "tags", "content_warning"),
-)
+}
 """Keys that are attributes of the dataset as they are."""
 
 
@@ -69,7 +60,7 @@ class DeclaredDataset(Dataset):
     def __init__(self, parameters: BaseModel | None = None) -> None:
         super().__init__(parameters)
         chosen = {} if parameters is None else parameters.model_dump()
-        extract = chosen.pop(EXTRACT, None) if extractors_of(self.benchmark) else None
+        extract = chosen.pop(EXTRACT, None)
 
         def find_lines() -> Lines:
             lines = lines_of(self.path) if self.path.is_file() else {}
@@ -77,13 +68,15 @@ class DeclaredDataset(Dataset):
 
         values = variant_of(self.benchmark, chosen)
         self.variant = check_benchmark(values, str(self.path), find_lines)
+        extract = extract or next(iter(extractors_of(self.variant)), None)
         try:
             _refuse_lacking(self.variant.requires)
             compiled = compile_prompts(self.variant)
-            vars(self).update(attributes_of(self.variant, compiled, extract))
-            target = target_of(self.variant, compiled)
-            data, templates = self.variant.data, self.variant.templates
-            self._examples = Examples(data, target, templates)
+            vars(self).update(_attributes(self.variant, compiled, extract))
+            task = Resolver(Registry()).bind("tasks", self.task)
+            answer = task.attributes["answer_field"] or "answer"
+            fields = compiled.computed | compiled.shown
+            self._examples = Examples(self.variant, answer, fields)
         except EvalkitError as error:
             keys = str(error).partition(":")[0].split(".")
             place = located(str(self.path), find_lines(), keys)
@@ -98,7 +91,7 @@ class DeclaredDataset(Dataset):
         source = type(self)._rows
         rows = stored_rows(self.variant.data, self.path.parent, split, source)
         is_main = split == default_split(self.variant.data)
-        return self._examples.examples(rows, "" if is_main else f"{split}-")
+        return self._examples.examples(rows, "" if is_main else split)
 
 
 def dataset_class(
@@ -120,7 +113,7 @@ def dataset_class(
         "benchmark": benchmark,
         "path": path,
         "Parameters": parameters_of(benchmark),
-        **_described(benchmark),
+        **benchmark.model_dump(include=_DESCRIBING, exclude_none=True),
     }
     if rows is not None:
         attributes["_rows"] = staticmethod(rows)
@@ -139,30 +132,17 @@ def _refuse_lacking(requirements: Sequence[str]) -> None:
             raise PluginLoadError(f"requires: {text}: got version {found}")
 
 
-def _described(benchmark: Benchmark) -> dict[str, Any]:
-    found = {name: getattr(benchmark, name) for name in _DESCRIBING}
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def attributes_of(
-    benchmark: Benchmark, compiled: CompiledPrompts, extract: str | None = None
+def _attributes(
+    benchmark: Benchmark, compiled: CompiledPrompts, extract: str | None
 ) -> dict[str, Any]:
-    """Return the dataset's attributes that follow from what a variant says.
-
-    Args:
-        benchmark: The variant.
-        compiled: Its prompts.
-        extract: Name of the extractor; None for the first or only one.
-    """
-    names = extractors_of(benchmark)
-    extract = extract or next(iter(names), None)
+    """Return the dataset's attributes that follow from what a variant says."""
     found: dict[str, Any] = {
-        **_described(benchmark),
-        "task": _task(benchmark, compiled.computed),
+        **benchmark.model_dump(include=_DESCRIBING, exclude_none=True),
+        "task": task_of(benchmark, compiled.computed),
         "prompts": compiled.prompts,
         "splits": tuple(splits_of(benchmark.data)),
         "default_split": default_split(benchmark.data),
-        "extract": stages_of(benchmark, extract),
+        "extract": _stages(benchmark, extract),
         "aggregate": benchmark.aggregate,
         "cluster": benchmark.data.cluster,
         "perturbations": [
@@ -174,104 +154,55 @@ def attributes_of(
             for each in benchmark.perturbations
         ],
     }
-    if metrics := metrics_of(benchmark, extract):
+    uses = [use for use in (benchmark.headline, *benchmark.metrics) if use is not None]
+    metrics = dict.fromkeys(
+        _metric(use, benchmark)
+        for use in uses
+        if getattr(use, "extract", None) in (None, extract) or use is uses[0]
+    )
+    if metrics:
         found["perf_metric"], *found["eval_metrics"] = metrics
     return found
 
 
-def _task(benchmark: Benchmark, computed: Mapping[str, str]) -> str | type[TaskIO]:
-    task = benchmark.task
-    judges = {
-        name: {"annotator": "judge", **each} for name, each in benchmark.judges.items()
-    }
-    if isinstance(task, Task):
-        has_answers = benchmark.data.answer is not None
-        name = benchmark.name
-        return task_class(task, name, computed, judges, has_answers=has_answers)
-    if not judges and not computed:
-        return task
-    plugin: Any = Resolver(Registry()).bind("tasks", task).plugin
-    fields: Any = {name: (str, ...) for name in computed}
-    attributes = {
-        "name": task,
-        "Input": create_model("Input", __base__=plugin.Input, **fields),
-        "example": {**plugin.example, **dict.fromkeys(computed, "text")},
-        "annotators": {**plugin.annotators, **judges},
-    }
-    if plugin.input_keys is not None:
-        attributes["input_keys"] = (*plugin.input_keys, *computed)
-    return type("DeclaredTask", (type(plugin),), attributes)
-
-
-def stages_of(benchmark: Benchmark, extract: str | None) -> Any:
+def _stages(benchmark: Benchmark, extract: str | None) -> Any:
     """Return the extractor stages; those of `null_label` come last."""
     stages = benchmark.extract
     if isinstance(stages, Mapping):
-        stages = stages[extract] if extract is not None else None
-    if stages is None or benchmark.null_label is None:
+        stages = stages[extract or ""]
+    if benchmark.null_label is None:
         return stages
     last = {
         "kind": "map-values",
         "configuration": {"mapping": {benchmark.null_label: ""}, "otherwise": "text"},
     }
-    return [*(stages if isinstance(stages, list) else split_stages(stages)), last]
+    written = split_stages(stages) if isinstance(stages, str) else stages or []
+    return [*written, last]
 
 
-def metrics_of(benchmark: Benchmark, extract: str | None = None) -> list[str]:
-    """Return the references of the metrics, the headline first."""
-    uses: list[Any] = [] if benchmark.headline is None else [benchmark.headline]
-    uses += benchmark.metrics
-    names = [
-        use if isinstance(use, str) else _metric(use, benchmark)
-        for use in uses
-        if getattr(use, "extract", None) in (None, extract) or use is uses[0]
-    ]
-    return list(dict.fromkeys(names))
-
-
-def _metric(use: MetricUse | Headline, benchmark: Benchmark) -> str:
-    if isinstance(use, MetricUse):
-        of = {} if use.judge is None else {"of": use.judge}
-        return reference(use.metric, {**use.options, **of})
-    name, rescale = reference(use.metric, use.options), use.normalise
+def _metric(use: str | MetricUse, benchmark: Benchmark) -> str:
+    if isinstance(use, str):
+        return use
+    of = {} if use.judge is None else {"of": use.judge}
+    name = reference(use.metric, {**use.options, **of})
+    rescale = use.normalise if isinstance(use, Headline) else None
     if rescale is None:
         return name
-    chance: Any = rescale.low
-    if chance == "chance":
+    options: dict[str, Any] = {"metric": name, "chance": rescale.low}
+    if rescale.low == "chance":
         task = benchmark.task
         answer = task.answer if isinstance(task, Task) else task
-        chance = "choices" if answer in ("choice", "multiple-choice") else "labels"
-    options = {"metric": name, "chance": chance, "best": rescale.high}
-    if rescale.high is None:
-        del options["best"]
-    return reference(
-        "above-chance", options | ({} if rescale.floor else {"floor": False})
-    )
+        is_choice = answer in ("choice", "multiple-choice")
+        options["chance"] = "choices" if is_choice else "labels"
+    if rescale.high is not None:
+        options["best"] = rescale.high
+    if not rescale.floor:
+        options["floor"] = False
+    return reference("above-chance", options)
 
 
 def reference(name: str, options: Mapping[str, Any]) -> str:
-    """Write a metric with its parameters as one text.
-
-    Args:
-        name: The metric.
-        options: Its parameters.
-
-    Returns:
-        `NAME:KEY=VALUE,…` if all values are plain, else `NAME:{JSON}`.
-    """
+    """Write a metric as `NAME:KEY=VALUE,…` if all values are plain, else as JSON."""
     if all(re.fullmatch(r"[\w.-]+", str(value)) for value in options.values()):
         return score_name(name, options)
     return f"{name}:{json.dumps(options, ensure_ascii=False, sort_keys=True)}"
-
-
-def target_of(benchmark: Benchmark, compiled: CompiledPrompts) -> Target:
-    """Return the fields of the examples of a variant."""
-    computed = {**compiled.computed, **compiled.shown}
-    task = benchmark.task
-    if isinstance(task, Task):
-        answer = SHAPES[task.answer].answer_field
-        return Target(input_types(task), answer, task.answer, computed)
-    bound = Resolver(Registry()).bind("tasks", task)
-    fields = bound.attributes["Input"].model_fields
-    types = {name: ("", True) for name in fields if name != "uid"}
-    return Target(types, bound.attributes["answer_field"] or "answer", "", computed)

@@ -10,17 +10,7 @@ from evalkit_benchmarks_declared.reading import read_benchmark
 
 
 def read(text: str) -> ReadPlugin:
-    """Read a benchmark file.
-
-    Args:
-        text: Path of the file.
-
-    Returns:
-        Its name, its dataset, and the file.
-
-    Raises:
-        SchemaError: The file cannot be read or breaks the schema.
-    """
+    """Read a benchmark file: its name, its dataset, and the file itself."""
     path = Path(text)
     benchmark = read_benchmark(path)
     return ReadPlugin(benchmark.name, dataset_class(benchmark, path), (path,))

@@ -19,32 +19,21 @@ from evalkit_models_base.prompts import checked_prompt
 
 
 class CompiledPrompts(NamedTuple):
-    """Prompts of the engine, and fields that they need.
-
-    Attributes:
-        prompts: Keys of each prompt by its name: `default`, or the kinds of models.
-        computed: Jinja template by name of the input field that it is computed into.
-        shown: The same for columns of shots that are no input, as they hold answers.
-    """
+    """Prompts of the engine, and fields that they need."""
 
     prompts: dict[str, dict[str, Any]]
+    """Keys of each prompt by its name: `default`, or the kinds of models."""
     computed: dict[str, str]
+    """Jinja template by name of the input field that it is computed into."""
     shown: dict[str, str]
+    """The same for columns of shots that are no input, as they hold answers."""
 
 
 def compile_prompts(benchmark: Benchmark) -> CompiledPrompts:
-    """Make the engine's prompts.
+    """Make the engine's prompts: one, or `instruct`, `base` and `reasoning`.
 
-    Args:
-        benchmark: A variant of a benchmark.
-
-    Returns:
-        One prompt `default`; or `instruct`, `base` and, if declared, `reasoning`, where
-        they differ by the kind of the model. With `templates: jinja` their templates
-        name fields that the loader computes, as the engine knows no Jinja.
-
-    Raises:
-        DataError: A key is unknown or has a wrong value.
+    With `templates: jinja` their templates name fields that the loader computes, as
+    the engine knows no Jinja.
     """
     compiled = CompiledPrompts({}, {}, {})
     if benchmark.prompt is None:
@@ -65,29 +54,27 @@ def _by_kind(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
     for key in ("trials", "replications"):
         if key in benchmark.model_fields_set:
             values.setdefault(key, getattr(benchmark, key))
-    source = values.get("shots", {}).get("source")
+    shots = values.get("shots") or {}
+    source = shots.get("source")
     if source is not None and is_file_name(source):
         raise DataError(
             f"prompt.shots.source: must be a split, got {source!r}. Write the file as "
             "a split of data.path"
         )
-    counts = values.get("shots", {}).get("count")
-    counts = counts if isinstance(counts, Mapping) else {}
-    if not overrides and not counts:
+    counts = shots.get("count")
+    if isinstance(counts, Mapping):
+        values["shots"] = {**shots, "count": counts.get("instruct", 0)}
+        for kind, count in counts.items():
+            if count is not None:
+                overrides[kind] = {"shots.count": count, **overrides.get(kind, {})}
+    if not overrides:
         return {"default": values}
-    found: dict[str, dict[str, Any]] = {}
-    for kind in ("instruct", "base", "reasoning"):
-        is_declared = kind in overrides or counts.get(kind) is not None
-        if kind == "reasoning" and not is_declared:
-            continue  # the engine takes that of `instruct`
-        own = dict(values)
-        if counts:
-            usual = counts.get("instruct", 0)
-            count = usual if counts.get(kind) is None else counts[kind]
-            own["shots"] = {**own["shots"], "count": count}
+    # without one of its own, the engine takes `instruct` for `reasoning`
+    kinds = ("instruct", "base", *(["reasoning"] if "reasoning" in overrides else []))
+    found = {kind: dict(values) for kind in kinds}
+    for kind, own in found.items():
         for key, override in overrides.get(kind, {}).items():
             override_at(own, key.split("."), override)
-        found[kind] = own
     return found
 
 
@@ -99,9 +86,12 @@ def _without_jinja(
 ) -> dict[str, Any]:
     """Replace Jinja templates by fields that are computed from each row."""
     made, evaluated = dict(values), dict[str, Evaluate]()
+    shots = made.get("shots") or {}
 
-    def field(key: str, text: str, fields: dict[str, str]) -> str:
+    def field(key: str, text: Any, fields: dict[str, str]) -> Any:
         """Return the template that names the field of a Jinja template."""
+        if not isinstance(text, str):
+            return text  # which the engine refuses
         if not is_template(text):
             return _escaped(text)
         evaluate = _compiled(key, text)
@@ -111,27 +101,18 @@ def _without_jinja(
         fields[own], evaluated[own] = text, evaluate
         return f"{{{own}}}"
 
-    if isinstance(made.get("query"), str):
-        made["query"] = field("query", made["query"], compiled.computed)
+    of_answers = {} if shots.get("examples") else compiled.shown
+    for key, fields in (("query", compiled.computed), ("answer", of_answers)):
+        if key in made:
+            made[key] = field(key, made[key], fields)
     if isinstance(made.get("turns"), list):
         made["turns"] = [
             {**turn, "content": field(f"turn.{n}", turn["content"], compiled.computed)}
-            if isinstance(turn, Mapping) and isinstance(turn.get("content"), str)
+            if isinstance(turn, Mapping) and "content" in turn
             else turn
             for n, turn in enumerate(made["turns"], start=1)
         ]
-    shots = made.get("shots") or {}
-    if isinstance(made.get("answer"), str):
-        of_rows = {} if shots.get("examples") else compiled.shown
-        made["answer"] = field("answer", made["answer"], of_rows)
-    task = benchmark.task
-    labels = task.labels if isinstance(task, Task) else None
-    known = {"cue": made.get("cue", ""), "labels": labels}
-    for key in ("instructions", "system"):  # the same for all, so without columns
-        text = made.get(key)
-        if isinstance(text, str):
-            fixed = _compiled(key, text)(known) if is_template(text) else text
-            made[key] = _escaped(str(fixed))
+    made |= _fixed(made, benchmark.task)
     if shots.get("examples"):
         examples = [
             {**each, **{own: evaluate(each) for own, evaluate in evaluated.items()}}
@@ -139,6 +120,17 @@ def _without_jinja(
         ]
         made["shots"] = {**shots, "examples": examples}
     return made
+
+
+def _fixed(values: Mapping[str, Any], task: str | Task) -> dict[str, str]:
+    """Evaluate the templates that are the same for all, so without columns."""
+    labels = task.labels if isinstance(task, Task) else None
+    known = {"cue": values.get("cue", ""), "labels": labels}
+    return {
+        key: _escaped(_compiled(key, text)(known) if is_template(text) else text)
+        for key, text in values.items()
+        if key in ("instructions", "system") and isinstance(text, str)
+    }
 
 
 @contextmanager

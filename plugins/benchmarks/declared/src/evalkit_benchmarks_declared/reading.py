@@ -9,11 +9,15 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from evalkit.base.violations import shorten
 from evalkit.errors import AdapterError, SchemaError
 from evalkit_adapters_rows import read_stages
 from evalkit_benchmarks_declared.schema import Benchmark
 
-Lines = Mapping[tuple[str | int, ...], int]
+Place = tuple[str | int, ...]
+"""Keys and positions that lead to a value of a file."""
+
+Lines = Mapping[Place, int]
 """Line of each key and item of a file, from 1."""
 
 
@@ -67,9 +71,9 @@ def lines_of(path: Path) -> Lines:
     """Return the line of each key and item of a YAML file, by its place."""
     import yaml
 
-    lines: dict[tuple[str | int, ...], int] = {}
+    lines: dict[Place, int] = {}
 
-    def walk(node: Any, place: tuple[str | int, ...]) -> None:
+    def walk(node: Any, place: Place) -> None:
         lines.setdefault(place, node.start_mark.line + 1)
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
@@ -97,10 +101,14 @@ def located(where: str, lines: Lines, place: Sequence[str | int]) -> str:
 
 def _problems(error: ValidationError, where: str, lines: Lines) -> Iterator[str]:
     """Yield a line for each problem, once for each key."""
-    found: dict[tuple[str | int, ...], tuple[int, str]] = {}
-    for each in error.errors():
-        keys = _keys(each["loc"], lines)
-        rank, text = _text_of(each, keys)
+    found: dict[Place, tuple[int, str]] = {}
+    for problem in error.errors():
+        keys: Place = ()
+        for number, part in enumerate(problem["loc"], start=1):
+            is_missing = number == len(problem["loc"]) and part in _known_keys(keys)
+            if not lines or (*keys, part) in lines or is_missing:
+                keys = (*keys, part)  # other parts name a branch of a union
+        rank, text = _ranked(problem, keys)
         if not keys and rank == 0:  # it names its key itself
             name, _, text = text.partition(": ")
             keys = tuple(
@@ -116,20 +124,9 @@ def _problems(error: ValidationError, where: str, lines: Lines) -> Iterator[str]
             yield f"{place}: {name}: {text}" if name else f"{place}: {text}"
 
 
-def _keys(place: Sequence[str | int], lines: Lines) -> tuple[str | int, ...]:
-    """Leave out of a place what names a branch of a union and not a key."""
-    keys: tuple[str | int, ...] = ()
-    for number, part in enumerate(place):
-        is_key = (*keys, part) in lines
-        is_missing = number == len(place) - 1 and part in _known_keys(keys)
-        if is_key or is_missing or not lines:
-            keys = (*keys, part)
-    return keys
-
-
-def _text_of(problem: Any, keys: Sequence[str | int]) -> tuple[int, str]:
+def _ranked(problem: Any, keys: Place) -> tuple[int, str]:
     """Return a rank, which is low for the most telling problem, and its text."""
-    kind, value = problem["type"], problem["input"]
+    kind, message, value = problem["type"], problem["msg"], problem["input"]
     if kind == "extra_forbidden":
         known = _known_keys(keys[:-1])
         near = get_close_matches(str(keys[-1]), known, n=1)
@@ -138,33 +135,26 @@ def _text_of(problem: Any, keys: Sequence[str | int]) -> tuple[int, str]:
     if kind == "missing":
         return 0, "required key is missing"
     if kind == "value_error":
-        return 0, problem["msg"].removeprefix("Value error, ")
+        return 0, message.removeprefix("Value error, ")
     if kind == "string_type" and isinstance(value, bool | int | float):
         return 1, f"must be a text, got {value!r}. Put it in quotes"
-    text = problem["msg"][:1].lower() + problem["msg"][1:]
-    shown = repr(value)
-    return 2 + kind.endswith(
-        "_type"
-    ), f"{text}, got {shown if len(shown) <= 60 else shown[:60] + '…'}"
+    rank = 3 if kind.endswith("_type") else 2
+    return rank, f"{message[0].lower()}{message[1:]}, got {shorten(value)}"
 
 
-def _known_keys(place: Sequence[str | int]) -> list[str]:
+def _known_keys(place: Place) -> list[str]:
     """Return the keys that a place of the file may have."""
     models: list[type[BaseModel]] = [Benchmark]
     for key in place:
-        if isinstance(key, int):
-            continue
+        fields = [model.model_fields.get(str(key)) for model in models]
         inner = [
-            found
-            for model in models
-            if key in model.model_fields
-            for found in _models_in(model.model_fields[key].annotation)
+            each for field in fields if field for each in _models(field.annotation)
         ]
         models = inner or models
     return [name for model in models for name in model.model_fields]
 
 
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
+def _models(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
-    return [model for part in get_args(annotation) for model in _models_in(part)]
+    return [model for part in get_args(annotation) for model in _models(part)]

@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import TypeAdapter
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.violations import shorten
 from evalkit.errors import AdapterError, DataError
-from evalkit_benchmarks_declared.schema import Data, Position
+from evalkit_benchmarks_declared.schema import Benchmark, Task
 from evalkit_benchmarks_declared.sources import StoredRow
-from evalkit_benchmarks_declared.tasks import CHOICES, TYPES
+from evalkit_benchmarks_declared.tasks import CHOICES, TYPES, input_types
 from evalkit_benchmarks_declared.templates import (
     Evaluate,
-    Language,
     compile_expression,
     read_list,
 )
@@ -30,96 +29,88 @@ ROW_NUMBERS = {"#row": 0, "#row0": -1}
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
+_TYPES = {kind: TypeAdapter(type_) for kind, (type_, _) in TYPES.items()}
 
-class Target(NamedTuple):
-    """The fields of examples."""
-
-    types: Mapping[str, tuple[str, bool]]
-    """Type of each input field ("" if the task is an installed one), and whether
-    examples may lack it."""
-    answer: str
-    """Name of the answer."""
-    answer_type: str
-    """Type of the answer; "" if the task is an installed one."""
-    computed: Mapping[str, str] = {}
-    """Template over columns and fields of each field that a prompt needs."""
+_Field = tuple[str, Evaluate]
+"""A key of the benchmark file, and its compiled expression."""
 
 
 class Examples:
-    """Makes examples of stored rows.
+    """Makes examples of stored rows; raises `DataError` for malformed expressions.
 
     Args:
-        data: What the file says of its data.
-        target: The fields of examples.
-        templates: Language of templates.
-
-    Raises:
-        DataError: An expression is malformed.
+        benchmark: The variant of a benchmark.
+        answer_field: Name of the answer in the task.
+        computed: Template over columns and fields of each field that a prompt needs.
     """
 
-    def __init__(self, data: Data, target: Target, templates: Language) -> None:
-        self._data, self._target, self._templates = data, target, templates
-        self._fields: dict[str, tuple[str, Evaluate]] = {}
+    def __init__(
+        self, benchmark: Benchmark, answer_field: str, computed: Mapping[str, str]
+    ) -> None:
+        task, self._data = benchmark.task, benchmark.data
+        self._templates, self._answer_field = benchmark.templates, answer_field
+        # an installed task has types of its own
+        self._types = input_types(task) if isinstance(task, Task) else {}
+        self._answer_type = task.answer if isinstance(task, Task) else ""
+        data = self._data
+        self._fields: dict[str, _Field] = {}
         for name, texts in data.fields.items():
-            kind = target.types.get(name, ("", True))[0]
-            self._fields[name] = self._compile(f"data.fields.{name}", texts, kind)
+            is_native = self._types.get(name, ("",))[0] != "text"
+            key = f"data.fields.{name}"
+            self._fields[name] = self._compile(key, texts, native=is_native)
         if data.choices is not None:
-            self._fields[CHOICES] = self._compile("data.choices", data.choices, "texts")
+            self._fields[CHOICES] = self._compile("data.choices", data.choices)
         self._computed = {
-            name: self._compile(name.replace("_", ".", 1), text, "text")
-            for name, text in target.computed.items()
+            name: self._compile(name.replace("_", ".", 1), text, native=False)
+            for name, text in computed.items()
         }
-        self._id = None
-        if data.id is not None and data.id not in ROW_NUMBERS:
-            self._id = self._compile("data.id", data.id, "text")
         self._tags = {
-            facet: self._compile(f"data.tags.{facet}", text, "")
+            facet: self._compile(f"data.tags.{facet}", text)
             for facet, text in data.tags.items()
         }
+        where = data.where.items()
+        self._where = [
+            (self._compile("data.where", key), value) for key, value in where
+        ]
+        self._id: _Field | None = None
+        if data.id is not None and data.id not in ROW_NUMBERS:
+            self._id = self._compile("data.id", data.id, native=False)
         self._way, answer = "", data.answer
-        if isinstance(answer, Position):
-            [(self._way, answer)] = answer.model_dump(exclude_unset=True).items()
-        elif answer is not None and target.answer_type == "choice":
+        if isinstance(answer, Mapping):
+            [(self._way, answer)] = answer.items()
+        elif answer is not None and self._answer_type == "choice":
             raise DataError(
                 "data.answer: an option is named by its index, letter or text. Write "
                 "{index: …}, {letter: …} or {text: …}"
             )
         key = f"data.answer.{self._way}".rstrip(".")
-        self._answer = None if answer is None else self._compile(key, answer, "")
+        self._answer = None if answer is None else self._compile(key, answer)
 
     def _compile(
-        self, key: str, texts: str | Sequence[str], kind: str
-    ) -> tuple[str, Evaluate]:
-        """Compile an expression, or a list of them; return it with its key."""
+        self, key: str, texts: str | Sequence[str], *, native: bool = True
+    ) -> _Field:
+        """Compile an expression, or a list of them, whose values are texts."""
+        is_one = isinstance(texts, str)
         try:
-            if isinstance(texts, str):
-                is_native = kind != "text"
-                return key, compile_expression(texts, self._templates, native=is_native)
             parts = [
-                compile_expression(text, self._templates, native=False)
-                for text in texts
+                compile_expression(text, self._templates, native=native and is_one)
+                for text in ([texts] if isinstance(texts, str) else texts)
             ]
         except DataError as error:
             raise DataError(f"{key}: {error}") from error
-        return key, lambda row: [evaluate(row) for evaluate in parts]
+        return key, parts[0] if is_one else lambda row: [part(row) for part in parts]
 
     def examples(
-        self, rows: Iterable[StoredRow], prefix: str = ""
+        self, rows: Iterable[StoredRow], split: str = ""
     ) -> list[dict[str, Any]]:
-        """Make examples of the rows of a split.
-
-        Args:
-            rows: The stored rows.
-            prefix: Text before the ids that are numbers of rows.
-
-        Raises:
-            DataError: A row lacks a column, or a value cannot be used.
-        """
-        kept = self._chosen(self._adapted(rows))
-        made = [self._example(f"{prefix}{number}", row) for number, row in kept]
-        if self._data.answer_extract is not None:
-            self._extract_answers(made, [row.place for _, row in kept])
-        return made
+        """Make examples of the rows of a split; "" is the one to evaluate."""
+        kept = self._chosen(self._adapted(rows), is_sampled=not split)
+        answers = self._answers([row for _, row in kept])
+        prefix = f"{split}-" if split else ""
+        return [
+            self._example(f"{prefix}{number}", row, answer)
+            for (number, row), answer in zip(kept, answers, strict=True)
+        ]
 
     def _adapted(self, rows: Iterable[StoredRow]) -> Iterator[StoredRow]:
         if not self._data.adapters:
@@ -127,26 +118,28 @@ class Examples:
             return
         from evalkit_adapters_rows import pipeline
 
-        place = ""
+        key = "data.adapters"
         try:
             adapt = pipeline(self._data.adapters)
             for number, (place, values) in enumerate(rows, start=1):
+                key = f"{place}: data.adapters"
                 for adapted in adapt([dict(values)], number):
                     yield StoredRow(place, adapted)
         except AdapterError as error:
-            key = f"{place}: data.adapters" if place else "data.adapters"
             raise DataError(f"{key}: {error}") from error
 
-    def _chosen(self, rows: Iterable[StoredRow]) -> list[tuple[int, StoredRow]]:
+    def _chosen(
+        self, rows: Iterable[StoredRow], *, is_sampled: bool
+    ) -> list[tuple[int, StoredRow]]:
         """Return the rows that `where` and `sample` leave, with their numbers."""
         shift = ROW_NUMBERS.get(self._data.id or "", 0)
         kept = [
             (number + shift, row)
             for number, row in enumerate(rows, start=1)
-            if all(_has(row, *each) for each in self._data.where.items())
+            if all(_is_one_of(_value(row, key), value) for key, value in self._where)
         ]
         sample = self._data.sample
-        if sample is None:
+        if sample is None or not is_sampled:
             return kept
         if sample.count > len(kept):
             raise DataError(
@@ -156,37 +149,54 @@ class Examples:
         chosen = random.Random(sample.seed).sample(range(len(kept)), sample.count)
         return [kept[place] for place in sorted(chosen)]
 
-    def _example(self, number: str, row: StoredRow) -> dict[str, Any]:
+    def _answers(self, rows: Sequence[StoredRow]) -> list[Any]:
+        """Return the stored answers, or what `answer_extract` takes out of them."""
+        if self._answer is None:
+            return [None] * len(rows)
+        answers = [_value(row, self._answer) for row in rows]
+        if self._data.answer_extract is None:
+            return answers
+        import polars as pl
+
+        from evalkit_adapters_rows import extraction
+
+        for row, answer in zip(rows, answers, strict=True):
+            if not isinstance(answer, str):
+                got = shorten(answer)
+                key = f"{row.place}: data.answer_extract"
+                raise DataError(f"{key}: the stored answer must be a text, got {got}")
+        texts = pl.Series(answers, dtype=pl.String)
+        found = extraction(self._data.answer_extract).extract(texts)
+        for row, reason in zip(rows, found.reasons, strict=True):
+            if reason is not None:
+                raise DataError(f"{row.place}: data.answer_extract: {reason}")
+        return found.values.to_list()
+
+    def _example(self, number: str, row: StoredRow, answer: Any) -> dict[str, Any]:
         columns = row.values.items()
         made = {name: value for name, value in columns if name not in EXAMPLE_ID_KEYS}
         made["uid"] = self._uid(number, row)
-        for name, field in self._fields.items():
-            made[name] = _value(row, field)
-        if self._target.answer_type:
-            for name, (kind, optional) in self._target.types.items():
+        made |= {name: _value(row, field) for name, field in self._fields.items()}
+        key = ""
+        try:
+            for name, (kind, optional) in self._types.items():
                 key = self._fields[name][0] if name in self._fields else f"field {name}"
-                try:
-                    made[name] = _typed(kind, optional, made.get(name))
-                except ValueError as error:
-                    raise DataError(f"{row.place}: {key}: {error}") from error
-        if self._answer is not None:
-            value = _value(row, self._answer)
-            try:
-                made[self._target.answer] = self._read_answer(value, made.get(CHOICES))
-            except ValueError as error:
-                raise DataError(f"{row.place}: {self._answer[0]}: {error}") from error
+                made[name] = _typed(kind, optional, made.get(name))
+            if self._answer is not None:
+                key = self._answer[0]
+                made[self._answer_field] = self._read_answer(answer, made.get(CHOICES))
+        except ValueError as error:
+            raise DataError(f"{row.place}: {key}: {error}") from error
         fields = StoredRow(row.place, made)
         made |= {name: _value(fields, each) for name, each in self._computed.items()}
-        tags = [*self._tags_of(row)]
-        if tags:
+        if tags := [*self._tags_of(row)]:
             made["tags"] = [*(row.values.get("tags") or []), *tags]
         return made
 
     def _uid(self, number: str, row: StoredRow) -> str:
         if self._data.id in ROW_NUMBERS:
             return number
-        values = row.values
-        value = values.get("id", values.get("uid"))
+        value = row.values.get("id", row.values.get("uid"))
         if self._id is not None:
             value = _value(row, self._id)
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
@@ -200,28 +210,27 @@ class Examples:
         """Return an answer as the task has it; a list where there are several."""
         if value is None:
             raise ValueError("the answer is missing")
-        if self._way:
-            if not isinstance(options, list):
-                raise ValueError("the example has no options. Write data.choices")
-            several = value if isinstance(value, list) else [value]
-            found = [_option(self._way, each, options) for each in several]
-            return found if isinstance(value, list) else found[0]
-        kind = self._target.answer_type
+        kind = "" if self._way else self._answer_type
+        if self._way and not isinstance(options, list):
+            raise ValueError("the example has no options. Write data.choices")
         if kind == "number":
             return _typed("number", False, value)
         if kind == "spans":
             return json.loads(value) if isinstance(value, str) else value
         items = read_list(value) if kind == "labels" else value
-        if kind == "labels" and items is None:
+        if items is None:
             raise ValueError(f"must be a list of labels, got {shorten(value)}")
         if isinstance(items, list):
-            return [self._label(item) for item in items]
-        return self._label(items)
+            return [self._one_answer(item, options) for item in items]
+        return self._one_answer(items, options)
 
-    def _label(self, value: Any) -> Any:
+    def _one_answer(self, value: Any, options: Any) -> Any:
+        """Return the option or label that a value names, or else the value."""
+        if self._way:
+            return _option(self._way, value, options)
         mapping = self._data.labels
         if mapping is None:
-            return str(value) if self._target.answer_type else value
+            return str(value) if self._answer_type else value
         if str(value) not in mapping:
             known = ", ".join(map(repr, mapping))
             raise ValueError(
@@ -237,25 +246,8 @@ class Examples:
                 if text:
                     yield f"{facet}:{text}"
 
-    def _extract_answers(
-        self, examples: Sequence[dict[str, Any]], places: Sequence[str]
-    ) -> None:
-        """Replace the answers by what `answer_extract` takes out of them."""
-        import polars as pl
 
-        from evalkit_adapters_rows import extraction
-
-        name = self._target.answer
-        texts = pl.Series([example[name] for example in examples], dtype=pl.String)
-        found = extraction(self._data.answer_extract).extract(texts)
-        columns = zip(examples, places, found.values, found.reasons, strict=True)
-        for example, place, value, reason in columns:
-            if value is None:
-                raise DataError(f"{place}: data.answer_extract: {reason}")
-            example[name] = value
-
-
-def _value(row: StoredRow, field: tuple[str, Evaluate]) -> Any:
+def _value(row: StoredRow, field: _Field) -> Any:
     key, evaluate = field
     try:
         return evaluate(row.values)
@@ -263,11 +255,8 @@ def _value(row: StoredRow, field: tuple[str, Evaluate]) -> Any:
         raise DataError(f"{row.place}: {key}: {error}") from error
 
 
-def _has(row: StoredRow, column: str, value: Any) -> bool:
-    """Tell whether a column has a value, or one of a list of values."""
-    if column not in row.values:
-        raise DataError(f"{row.place}: data.where: no column {column!r}")
-    found = row.values[column]
+def _is_one_of(found: Any, value: Any) -> bool:
+    """Tell whether a cell has a value, or one of a list of values."""
     values = value if isinstance(value, list) else [value]
     return any(
         found == each and isinstance(found, bool) == isinstance(each, bool)
@@ -281,32 +270,29 @@ def _typed(kind: str, optional: bool, value: Any) -> Any:
         return None
     if value is None:
         raise ValueError("the value is missing")
+    read = value
     if kind == "texts":
-        value = read_list(value)
-        value = value if value is None else [*map(str, value)]
+        items = read_list(value)
+        read = items and [*map(str, items)]
     elif kind == "text" and not isinstance(value, list | dict):
-        value = str(value)
-    is_misfit = isinstance(value, bool) != (kind == "boolean")
+        read = str(value)
     try:
-        if is_misfit:
+        if isinstance(read, bool) != (kind == "boolean"):
             raise ValueError
-        return TypeAdapter(TYPES[kind][0]).validate_python(value)
+        return _TYPES[kind].validate_python(read)
     except ValueError as error:
-        shown = "a list" if value is None else shorten(value)
-        raise ValueError(f"must be of the type {kind}, got {shown}") from error
+        raise ValueError(f"must be of the type {kind}, got {shorten(value)}") from error
 
 
 def _option(way: str, value: Any, options: Sequence[str]) -> str:
     """Return the text of the option that an answer names."""
-    text = str(value).strip()
-    place = -1
-    if way == "text" and str(value) in options:
-        place = options.index(str(value))
-    elif way == "letter" and len(text) == 1:
-        place = _LETTERS.find(text.upper())
-    elif way == "index":
-        with_sign = text.removesuffix(".0")
-        place = int(with_sign) if with_sign.isdecimal() else -1
+    text, place = str(value).strip(), -1
+    if way == "text":
+        place = options.index(str(value)) if str(value) in options else -1
+    elif way == "letter":
+        place = _LETTERS.find(text.upper()) if len(text) == 1 else -1
+    elif text.removesuffix(".0").isdecimal():
+        place = int(text.removesuffix(".0"))
     if not 0 <= place < len(options):
         raise ValueError(
             f"no option has the {way} {shorten(value)}. Options: {shorten(options)}"

@@ -18,26 +18,22 @@ MOST_STEPS = 100_000
 MOST_CHARACTERS = 10_000_000
 """Characters, or items of a list, that one value may have."""
 
-FILTERS = frozenset(
-    {
-        *("abs", "attr", "capitalize", "count", "d", "default", "dictsort", "e"),
-        *("escape", "first", "float", "groupby", "int", "items", "last", "length"),
-        *("list", "lower", "map", "max", "min", "reject", "rejectattr", "reverse"),
-        *("round", "select", "selectattr", "sort", "string", "sum", "title", "tojson"),
-        *("trim", "truncate", "unique", "upper", "wordcount"),
-    }
+FILTERS = (
+    *("abs", "attr", "capitalize", "count", "d", "default", "dictsort", "e"),
+    *("escape", "first", "float", "groupby", "int", "items", "last", "length"),
+    *("list", "lower", "map", "max", "min", "reject", "rejectattr", "reverse"),
+    *("round", "select", "selectattr", "sort", "string", "sum", "title", "tojson"),
+    *("trim", "truncate", "unique", "upper", "wordcount"),
 )
 """Jinja's filters that templates may use, beside `join`, `replace`, `regex_replace`."""
 
-DENIED = frozenset(
-    {
-        *("format", "format_map", "ljust", "rjust", "center", "zfill", "expandtabs"),
-        *("translate", "maketrans", "encode", "fromkeys"),
-    }
+DENIED = (
+    *("format", "format_map", "ljust", "rjust", "center", "zfill", "expandtabs"),
+    *("translate", "maketrans", "encode", "fromkeys"),
 )
 """Methods of texts, lists and dicts that templates may not call."""
 
-METHODS = frozenset(name for kind in (str, list, dict) for name in dir(kind)) - DENIED
+METHODS = {name for kind in (str, list, dict) for name in dir(kind)} - {*DENIED}
 
 _GLOBALS = ("range", "dict", "namespace")
 
@@ -52,32 +48,23 @@ class Sandbox(ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset(("+", "*", "**", "%", "<<"))
 
     def __init__(self) -> None:
-        super().__init__(undefined=StrictUndefined, keep_trailing_newline=True)
+        super().__init__(
+            undefined=StrictUndefined, keep_trailing_newline=True, finalize=_no_method
+        )
         self._steps = 0
-        kept: dict[str, Callable[..., Any]] = {
-            name: self.filters[name] for name in FILTERS
+        own: dict[str, Any] = {
+            "_counted": self._counted,
+            "_concatenated": _concatenated,
         }
-        kept |= {"_counted": self._counted, "_concatenated": _concatenated}
-        kept |= {
-            "join": _joined,
-            "replace": _replaced,
-            "regex_replace": _regex_replaced,
-        }
-        self.filters = {name: self._metered(each) for name, each in kept.items()}
+        own |= {"join": _joined, "replace": _replaced, "regex_replace": _regex_replaced}
+        known = {name: self.filters[name] for name in FILTERS} | own
+        self.filters = {name: self._metered(each) for name, each in known.items()}
         self.globals = {name: self.globals[name] for name in _GLOBALS}
 
     def function(
         self, text: str, *, native: bool
     ) -> Callable[[Mapping[str, Any]], Any]:
-        """Compile a template to a function of a row, which raises `DataError`.
-
-        Args:
-            text: The template.
-            native: Whether a template that is one `{{ … }}` gives its value.
-
-        Raises:
-            DataError: It is malformed.
-        """
+        """Compile a template to a function of a row; both may raise `DataError`."""
         try:
             tree = self.parse(text)
             expression = _only_expression(tree) if native else None
@@ -107,13 +94,13 @@ class Sandbox(ImmutableSandboxedEnvironment):
             context = compiled.new_context(dict(row))
             for _ in compiled.root_render_func(context):
                 pass
-            value = context.vars["result"]
+            value = _no_method(context.vars["result"])
             value = [*self._counted(value)] if isinstance(value, Iterator) else value
-        except TemplateError as error:
-            raise DataError(f"the Jinja template failed: {error}") from error
         except Exception as error:  # whatever an operation on the row's values raises
-            kind = type(error).__name__
-            raise DataError(f"the Jinja template failed: {kind}: {error}") from error
+            kind = (
+                "" if isinstance(error, TemplateError) else f"{type(error).__name__}: "
+            )
+            raise DataError(f"the Jinja template failed: {kind}{error}") from error
         if isinstance(value, Undefined):
             raise DataError(f"the Jinja template failed: {value._undefined_message}")
         return value
@@ -137,6 +124,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self._steps += steps
         if self._steps > MOST_STEPS:
             raise SecurityError(f"the template takes more than {MOST_STEPS:,} steps")
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Prefer a key of a mapping to its method of the same name."""
+        is_key = isinstance(obj, Mapping) and attribute in obj
+        return obj[attribute] if is_key else super().getattr(obj, attribute)
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         """Allow methods of `METHODS` alone."""
@@ -168,6 +160,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
             )
             _refuse_size(first * second if operator == "*" else first + second)
         return super().call_binop(context, operator, left, right)
+
+
+def _no_method(value: Any) -> Any:
+    if callable(value) and not isinstance(value, Undefined):
+        raise TypeError(f"{value.__name__} is a method. Call it, or name a key")
+    return value
 
 
 def _filtered(name: str, node: Any) -> nodes.Filter:

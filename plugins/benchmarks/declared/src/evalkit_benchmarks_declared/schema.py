@@ -7,31 +7,38 @@ extractors, metrics and judges. It holds no code.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-EDITION = 1
-"""Edition of the format that this version reads."""
+_NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 
-ComponentName = Annotated[
-    str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=62)
-]
+ComponentName = Annotated[str, Field(pattern=_NAME, max_length=62)]
 """Name of a component, an axis or an extractor."""
 
 Text = Annotated[str, Field(min_length=1)]
-
+Integer = Annotated[int, Field(strict=True)]
 Count = Annotated[int, Field(strict=True, ge=1)]
+Amount = Annotated[int, Field(strict=True, ge=0)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 FieldType = Annotated[str, Field(pattern=r"^(texts?|number|integer|boolean)\??$")]
 """Type of an input field; a trailing `?` makes the field optional."""
 
-AnswerType = Literal["label", "choice", "text", "number", "spans", "labels", "ranking"]
+AnswerType = Literal[
+    "label", "choice", "text", "number", "spans", "labels", "ranking", "none"
+]
 """What a right answer is: one of `labels`, one of the example's own options, a text,
-a number, spans of a text, several of `labels`, or the relevant items of a ranking."""
+a number, spans of a text, several of `labels`, or the relevant items of a ranking;
+`none` for texts whose probability is asked (`method: language-modelling`)."""
 
 ModelKind = Literal["base", "instruct", "reasoning"]
 """Kind of model that a prompt is for."""
+
+Position = Annotated[
+    dict[Literal["index", "letter", "text"], Text], Field(min_length=1, max_length=1)
+]
+"""Expression for a right option: its position, from 0, its letter, or its text."""
 
 Stages = Text | list[Text | dict[str, JsonValue]]
 """Extractor stages, as for `--extract`."""
@@ -47,36 +54,17 @@ class Task(Declared):
     """A task that is declared in place."""
 
     input: Annotated[dict[Text, FieldType], Field(min_length=1)]
-    """Type of each input field: `text`, `texts` (a list), `number`, `integer` or
-    `boolean`; with `?` behind it if examples may lack the field."""
+    """Type by field: `text`, `texts`, `number`, `integer`, `boolean`; `?`: optional."""
     answer: AnswerType
     labels: Annotated[list[Text], Field(min_length=2)] | None = None
-    """The labels, for the answers `label` and `labels`."""
+    """For the answers `label` and `labels`."""
 
     @model_validator(mode="after")
     def _check_labels(self) -> Self:
-        takes_labels = self.answer in ("label", "labels")
-        if takes_labels and self.labels is None:
-            raise ValueError(f"an answer of the type {self.answer!r} needs labels")
-        if not takes_labels and self.labels is not None:
-            raise ValueError(f"an answer of the type {self.answer!r} has no labels")
-        return self
-
-
-class Position(Declared):
-    """A right option by its position, its letter or its text."""
-
-    index: str | None = None
-    """Expression for the position of the option, from 0."""
-    letter: str | None = None
-    """Expression for the letter of the option, from A."""
-    text: str | None = None
-    """Expression for the text of the option."""
-
-    @model_validator(mode="after")
-    def _check_one(self) -> Self:
-        if len(self.model_fields_set) != 1:
-            raise ValueError("name exactly one of index, letter and text")
+        needs_labels = self.answer in ("label", "labels")
+        if needs_labels == (self.labels is None):
+            verb = "needs" if needs_labels else "has no"
+            raise ValueError(f"an answer of the type {self.answer!r} {verb} labels")
         return self
 
 
@@ -84,7 +72,7 @@ class Sample(Declared):
     """A random sample of the examples, in their order."""
 
     count: Count
-    seed: Annotated[int, Field(strict=True)] = 0
+    seed: Integer = 0
 
 
 class Generator(Declared):
@@ -104,8 +92,7 @@ class Data(Declared):
     """
 
     path: Text | dict[ComponentName, Text | list[Text]] | None = None
-    """File beside the benchmark file or URI; by split, if there are several. `{split}`
-    in a path stands for the split."""
+    """File beside the benchmark file, or URI. `{split}` stands for the stored split."""
     hub: Annotated[str, Field(pattern=r"^[\w.-]+(/[\w.-]+)?$")] | None = None
     """Dataset on the Hugging Face hub: `OWNER/NAME`."""
     generator: Generator | None = None
@@ -119,19 +106,17 @@ class Data(Declared):
     sha256: str | dict[str, str] | None = None
     """SHA-256 of the file; by path, if there are several."""
     splits: dict[ComponentName, Text | list[Text]] | None = None
-    """Split, and the stored split or splits that it is made of. Default: for `path`
-    its keys, else `test`."""
+    """Split: its stored split or splits. Default: the keys of `path`, else `test`."""
     split: ComponentName | None = None
-    """Split that is evaluated by default. Default: `test`, or the only one."""
+    """Split that is evaluated. Default: `test`, or the first one."""
     where: dict[Text, JsonValue] = {}
-    """Value that a column must have, or a list of such values."""
+    """Expression: the value that it must have, or a list of values."""
     sample: Sample | None = None
-    """Evaluate a random sample of this size."""
+    """Random sample of the split that is evaluated."""
     adapters: list[dict[str, JsonValue]] = []
     """Adapters that change the stored rows first."""
     id: Text | None = None
-    """Expression for the id; `#row` numbers the rows from 1. Default: the column `id`
-    or `uid`."""
+    """Expression; `#row` numbers the rows from 1. Default: the column `id` or `uid`."""
     fields: dict[Text, Text | list[Text]] = {}
     """Expression for each input field. Default: the column of the same name."""
     answer: Text | list[Text] | Position | None = None
@@ -151,44 +136,33 @@ class Data(Declared):
     def _check_source(self) -> Self:
         sources = [name for name in ("path", "hub", "generator") if getattr(self, name)]
         if len(sources) != 1:
-            found = " and ".join(sources) or "none"
-            raise ValueError(
-                f"name exactly one of path, hub and generator, got {found}"
-            )
+            got = " and ".join(sources) or "none"
+            raise ValueError(f"name exactly one of path, hub and generator, got {got}")
         for name in ("config", "revision"):
             if getattr(self, name) is not None and self.hub is None:
                 raise ValueError(f"{name} is for data on the hub (hub)")
         return self
 
 
-class ShotCount(Declared):
-    """Number of shots by kind of model."""
-
-    instruct: Annotated[int, Field(strict=True, ge=0)] = 0
-    base: Annotated[int, Field(strict=True, ge=0)] | None = None
-    """Default: that of `instruct`."""
-    reasoning: Annotated[int, Field(strict=True, ge=0)] | None = None
-    """Default: that of `instruct`."""
-
-
 class Shots(Declared):
     """Examples with answers that a prompt shows."""
 
-    count: Annotated[int, Field(strict=True, ge=0)] | ShotCount | None = None
-    """How many; by kind of model, if they differ."""
+    count: Amount | dict[ModelKind, Amount | None] | None = None
+    """How many; by kind of model, if they differ. Default: that of `instruct`, or 0."""
     source: Text | None = None
     """Split that they come from. Default: the split `train`."""
     draw: Literal["first", "random", "balanced", "lm-eval", "helm"] | None = None
-    """How they are drawn. `lm-eval`: anew for each example, by one generator over all
-    examples. `helm`: by HELM's sampler, balanced by answer."""
+    """`lm-eval` draws anew for each example; `helm` is HELM's sampler."""
     match: ComponentName | None = None
     """Facet, such as `language`, in which shots agree with the example."""
     spare: bool | None = None
     """With `lm-eval`, whether one shot more is drawn, to leave out the example itself.
-    Default: where the source is the split that is evaluated."""
+    Default: if the source is the split that is evaluated."""
     examples: list[dict[str, JsonValue]] | None = None
     """The shots themselves: input fields, and `answer`."""
-    seed: Annotated[int, Field(strict=True)] | None = None
+    fewer: bool = False
+    """Whether all are shown, with a notice, where there are fewer than `count`."""
+    seed: Integer | None = None
 
 
 class Prompt(Declared):
@@ -222,21 +196,19 @@ class MetricUse(Declared):
 class Normalisation(Declared):
     """Rescaling of the headline: `low` becomes 0 and `high` becomes 1."""
 
-    low: Literal["chance"] | Annotated[float, Field(allow_inf_nan=False)] = "chance"
+    low: Literal["chance"] | Finite = "chance"
     """`chance`: 1 / the number of declared labels or of the example's options."""
-    high: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    high: Finite | None = None
     """Default: the best value of the metric."""
     floor: bool = True
     """Whether values below `low` become 0."""
 
 
-class Headline(Declared):
+class Headline(MetricUse):
     """The score that stands for the benchmark."""
 
-    metric: Text
-    options: dict[str, JsonValue] = {}
     extract: ComponentName | None = None
-    """Extractor whose answers it scores. Default: the first."""
+    """Extractor that is used unless another is named. Default: the first."""
     normalise: Normalisation | None = None
 
 
@@ -247,7 +219,7 @@ class Perturbation(Declared):
     options: dict[str, JsonValue] = {}
     variants: Count = 1
     """Perturbed examples for each original."""
-    seed: Annotated[int, Field(strict=True)] = 0
+    seed: Integer = 0
 
 
 class Benchmark(Declared):
@@ -288,29 +260,26 @@ class Benchmark(Declared):
     """Replies to each request."""
     perturbations: list[Perturbation] = []
     variants: dict[ComponentName, dict[str, dict[str, JsonValue]]] = {}
-    """Axis, such as `language`; its values; and the keys of this file that differ, as
-    nested or dotted keys."""
+    """Axis, such as `language`: value: keys of this file that differ, also dotted."""
     aggregate: Annotated[str, Field(pattern=r"^macro:\S+$")] | None = None
     """`macro:AXIS` or `macro:FACET`: the mean over variants or tags is the headline."""
 
     @model_validator(mode="after")
     def _check_names(self) -> Self:
-        facets = [*self.variants, *self.data.tags]
-        if self.aggregate and self.aggregate.removeprefix("macro:") not in facets:
+        if "extract" in self.variants:
             raise ValueError(
-                f"aggregate: no axis or facet of this name, got {self.aggregate!r}. "
-                f"Names: {', '.join(facets) or 'none'}"
+                "variants.extract: the name is that of extractors (extract)"
             )
+        facet = (self.aggregate or "").removeprefix("macro:")
         names = list(self.extract) if isinstance(self.extract, Mapping) else []
-        uses: dict[str, Any] = {
-            f"metrics.{n}": use for n, use in enumerate(self.metrics)
-        }
+        known = [("aggregate", facet or None, [*self.variants, *self.data.tags])]
+        uses = {f"metrics.{n}": use for n, use in enumerate(self.metrics)}
         for key, use in {**uses, "headline": self.headline}.items():
-            for field, known in (("extract", names), ("judge", [*self.judges])):
-                name = getattr(use, field, None)
-                if name is not None and name not in known:
-                    raise ValueError(
-                        f"{key}.{field}: unknown name {name!r}. Names: "
-                        f"{', '.join(known) or 'none'}"
-                    )
+            if isinstance(use, MetricUse):
+                known.append((f"{key}.extract", use.extract, names))
+                known.append((f"{key}.judge", use.judge, [*self.judges]))
+        for key, name, choices in known:
+            if name is not None and name not in choices:
+                listed = ", ".join(choices) or "none"
+                raise ValueError(f"{key}: unknown name {name!r}. Names: {listed}")
         return self

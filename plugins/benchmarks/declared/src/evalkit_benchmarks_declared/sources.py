@@ -18,12 +18,6 @@ from evalkit.reading.formats import Format
 from evalkit_adapters_rows import file_rows
 from evalkit_benchmarks_declared.schema import Data, Generator
 
-TEST = "test"
-"""Name of the split where a file names none."""
-
-_CONVERTED = "refs/convert/parquet"
-"""Branch of the hub with every dataset as Parquet files."""
-
 _FORMATS = {
     "parquet": Format.PARQUET,
     "jsonl": Format.JSON_LINES,
@@ -43,10 +37,9 @@ class StoredRow(NamedTuple):
 
 def splits_of(data: Data) -> dict[str, list[str]]:
     """Return the stored splits of each split."""
-    if data.splits is not None:
-        return {name: _listed(stored) for name, stored in data.splits.items()}
-    names = list(data.path) if isinstance(data.path, Mapping) else [TEST]
-    return {name: [name] for name in names}
+    names = data.path if isinstance(data.path, Mapping) else ["test"]
+    splits = data.splits or {name: name for name in names}
+    return {name: _listed(stored) for name, stored in splits.items()}
 
 
 def _listed(texts: str | list[str]) -> list[str]:
@@ -54,17 +47,12 @@ def _listed(texts: str | list[str]) -> list[str]:
 
 
 def default_split(data: Data) -> str:
-    """Return the split that is evaluated unless another is named.
-
-    Raises:
-        DataError: `split` is none of the splits.
-    """
+    """Return the split that is evaluated unless another is named."""
     splits = [*splits_of(data)]
-    name = data.split or (TEST if TEST in splits else splits[0])
+    name = data.split or ("test" if "test" in splits else splits[0])
     if name not in splits:
-        raise DataError(
-            f"data.split: unknown split {name!r}. Splits: {', '.join(splits)}"
-        )
+        known = ", ".join(splits)
+        raise DataError(f"data.split: unknown split {name!r}. Splits: {known}")
     return name
 
 
@@ -74,19 +62,13 @@ def stored_rows(
     split: str,
     rows: Callable[[str], Iterable[Mapping[str, Any]]] | None = None,
 ) -> Iterator[StoredRow]:
-    """Read the rows of a split, before anything changes them.
+    """Read the rows of a split: those of its stored splits, one after another.
 
     Args:
         data: What the file says of its data.
         folder: Folder of the file.
         split: The split.
         rows: Function of a stored split that replaces the data's own source.
-
-    Yields:
-        The rows, those of several stored splits one after another.
-
-    Raises:
-        DataError: They cannot be read.
     """
     for stored in splits_of(data)[split]:
         if rows is not None:
@@ -95,7 +77,7 @@ def stored_rows(
             yield from _numbered(*_generated(data.generator, folder, stored))
         else:
             for path in _files(data, folder, stored):
-                yield from _rows_of_file(path, data.format)
+                yield from _rows_of_file(path, _FORMATS.get(data.format or ""))
 
 
 def _numbered(place: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[StoredRow]:
@@ -103,13 +85,13 @@ def _numbered(place: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[StoredR
         yield StoredRow(f"{place}: row {number}", row)
 
 
-def _rows_of_file(path: Path, written: str | None) -> Iterator[StoredRow]:
-    kind = None if written is None else _FORMATS[written]
+def _rows_of_file(path: Path, kind: Format | None) -> Iterator[StoredRow]:
     for row in file_rows(path, kind):
+        place = f"{path}:{row.line}"
         if row.values is None or row.problem is not None:
             rule = row.problem.rule if row.problem else "cannot be read"
-            raise DataError(f"{path}:{row.line}: {rule}")
-        yield StoredRow(f"{path}:{row.line}", row.values)
+            raise DataError(f"{place}: {rule}")
+        yield StoredRow(place, row.values)
 
 
 def _generated(generator: Generator, folder: Path, split: str) -> tuple[str, Any]:
@@ -170,17 +152,13 @@ def hub_files(
     A copy in `EVALKIT_DATA_DIR/hub/OWNER/NAME/[CONFIG/]SPLIT.jsonl` (or `.parquet` …)
     is taken first. Without a revision, the files are those of the hub's own conversion
     to Parquet; with one, the dataset's files whose name has the split.
-
-    Raises:
-        DataError: There are no such files.
-        StorageError: The hub cannot be read.
     """
-    own = Path(os.environ.get(DATA_FOLDER_VARIABLE, "."), "hub", hub, config or "")
+    own = Path(os.environ.get(DATA_FOLDER_VARIABLE, ""), "hub", hub, config or "")
     copies = [own / f"{split}.{suffix}" for suffix in _FORMATS]
     for path in copies if DATA_FOLDER_VARIABLE in os.environ else ():
         if path.is_file():
             return [path]
-    uri = f"hf://datasets/{hub}@{revision or _CONVERTED}"
+    uri = f"hf://datasets/{hub}@{revision or 'refs/convert/parquet'}"
     names = [name for name in names_below(uri) if _is_of(name, split, config, revision)]
     if not names:
         where = f"{uri}, configuration {config or 'default'}"

@@ -8,7 +8,8 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from evalkit import Label, Probabilities, TaskIO
-from evalkit_benchmarks_declared.schema import Task
+from evalkit.catalog import Registry, Resolver
+from evalkit_benchmarks_declared.schema import Benchmark, Task
 
 CHOICES = "choices"
 """Input field with an example's own options."""
@@ -37,11 +38,6 @@ class Shape(NamedTuple):
     perf_metric: str
     eval_metrics: tuple[str, ...] = ()
 
-    @property
-    def answer_field(self) -> str:
-        """Name of the answer."""
-        return next(iter(self.output))
-
 
 _LABEL = {"label": (Label, ...), "prob": (Probabilities | None, None)}
 _RANKING = {"items": (list[str], ...), "scores": (list[float] | None, None)}
@@ -55,6 +51,7 @@ SHAPES: Mapping[str, Shape] = {
     "labels": Shape({"labels": (list[str], ...)}, "all-of", "multilabel-f1"),
     "spans": Shape({"spans": (list[Span], ...)}, "spans", "span-f1"),
     "ranking": Shape(_RANKING, "ranked", "ndcg", ("mrr", "recall-at-k")),
+    "none": Shape({"logprob": (_NUMBER, ...)}, "none", "perplexity"),
 }
 """Response, answer kind and metrics by type of answer."""
 
@@ -77,26 +74,19 @@ def input_types(task: Task) -> dict[str, tuple[str, bool]]:
     return types | ({CHOICES: ("texts", False)} if task.answer == "choice" else {})
 
 
-def task_class(
-    task: Task,
-    name: str,
-    computed: Mapping[str, str],
-    annotators: Mapping[str, Mapping[str, Any]],
-    *,
-    has_answers: bool,
-) -> type[TaskIO]:
-    """Make the task of a benchmark.
+def task_of(benchmark: Benchmark, computed: Mapping[str, str]) -> str | type[TaskIO]:
+    """Return a benchmark's task, with judges and the fields that the loader computes.
 
-    Args:
-        task: What the file declares.
-        name: Name of the task.
-        computed: Further text fields of the input, which the loader computes.
-        annotators: Judges by name.
-        has_answers: Whether the examples have right answers.
-
-    Returns:
-        A subclass of `evalkit.TaskIO`.
+    An installed task to which nothing is added is returned by its name.
     """
+    task = benchmark.task
+    judges = {
+        name: {"annotator": "judge", **each} for name, each in benchmark.judges.items()
+    }
+    if isinstance(task, str):
+        return (
+            task if not judges and not computed else _extended(task, computed, judges)
+        )
     types = input_types(task)
     texts = [field for field in task.input if types[field][0] in ("text", "texts")]
     types |= {field: ("text", False) for field in computed}
@@ -105,23 +95,41 @@ def task_class(
         for field, (kind, optional) in types.items()
     }
     shape = SHAPES[task.answer]
+    answer, *scored = shape.output
     output: Any = {"id": (str, ...), **shape.output}
     example = {field: TYPES[kind][1] for field, (kind, _) in types.items()}
+    has_answers = benchmark.data.answer is not None
     attributes: dict[str, Any] = {
-        "__doc__": f"Task of the benchmark {name}.",
-        "name": name,
+        "__doc__": f"Task of the benchmark {benchmark.name}.",
+        "name": benchmark.name,
         "Input": create_model("Input", __base__=Row, uid=(str, ...), **fields),
         "Output": create_model("Output", __base__=Row, **output),
         "example": {"uid": "1", **example},
         "input_keys": tuple(types),
-        "answer_field": shape.answer_field,
+        "answer_field": answer,
         "answer_kind": shape.answer_kind if has_answers else "none",
         "perf_metric": shape.perf_metric,
         "eval_metrics": shape.eval_metrics,
-        "scored_fields": tuple(shape.output)[1:],
+        "scored_fields": tuple(scored),
         "perturb_fields": tuple(computed or texts),  # what a model is sent
-        "annotators": annotators,
+        "annotators": judges,
         "labels": task.labels,
         "choices_field": CHOICES if task.answer == "choice" else None,
     }
     return type("DeclaredTask", (TaskIO,), attributes)
+
+
+def _extended(
+    name: str, computed: Mapping[str, str], judges: Mapping[str, Any]
+) -> type[TaskIO]:
+    plugin: Any = Resolver(Registry()).bind("tasks", name).plugin
+    fields: Any = {name: (str, ...) for name in computed}
+    attributes = {
+        "name": name,
+        "Input": create_model("Input", __base__=plugin.Input, **fields),
+        "example": {**plugin.example, **dict.fromkeys(computed, "text")},
+        "annotators": {**plugin.annotators, **judges},
+    }
+    if plugin.input_keys is not None:
+        attributes["input_keys"] = (*plugin.input_keys, *computed)
+    return type("DeclaredTask", (type(plugin),), attributes)

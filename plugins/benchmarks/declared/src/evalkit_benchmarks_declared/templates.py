@@ -16,7 +16,7 @@ _PATH = re.compile(r"[^.\[\]]+(?:\.[^.\[\]]+|\[-?\d+\])*")
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d+)\]")
 
 Evaluate = Callable[[Mapping[str, Any]], Any]
-"""Function of a stored row; raises `DataError`."""
+"""Function of a row that gives a value, None for an empty cell; raises `DataError`."""
 
 
 def is_template(text: str) -> bool:
@@ -25,24 +25,11 @@ def is_template(text: str) -> bool:
 
 
 def compile_expression(text: str, language: Language, *, native: bool) -> Evaluate:
-    """Compile an expression.
-
-    Args:
-        text: A column, a path within one, or a template.
-        language: Language of templates.
-        native: Whether a Jinja template that is one `{{ … }}` gives its value and not
-            the value's text.
-
-    Returns:
-        The function of a row that gives the value; None for an empty cell.
-
-    Raises:
-        DataError: The template is malformed.
-    """
+    """Compile an expression; if `native`, one `{{ … }}` gives its value, not a text."""
     if not is_template(text):
         return _column(text)
     if language == "braces":
-        fields_of(text)
+        fields_of(text)  # which refuses a malformed template
         return lambda row: fill(text, row)
     from evalkit_benchmarks_declared.sandbox import sandbox
 
@@ -58,12 +45,12 @@ def _column(text: str) -> Evaluate:
         if text in row:
             return row[text]
         value: Any = row
-        for step in steps:
-            try:
+        try:
+            for step in steps:
                 value = value[step]
-            except (KeyError, IndexError, TypeError):
-                columns = ", ".join(map(repr, row))
-                raise DataError(f"no column {text!r}. Columns: {columns}") from None
+        except (KeyError, IndexError, TypeError):
+            columns = ", ".join(map(repr, row))
+            raise DataError(f"no column {text!r}. Columns: {columns}") from None
         return value
 
     return evaluate

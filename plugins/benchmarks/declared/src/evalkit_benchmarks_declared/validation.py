@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn
 
 from evalkit import EvaluationOptions, Registry, validate_with
@@ -76,13 +75,17 @@ def check(
     Yields:
         What was found in each.
     """
-    with _offline():
+    before = os.environ.get(OFFLINE_VARIABLE)
+    os.environ[OFFLINE_VARIABLE] = "1"
+    try:
         for name, several in evaluated.items():
             refused = dict.fromkeys(str(e) for _, e in find_refused(several, registry))
-            if refused:
-                yield Checked(name, problem="\n".join(refused))
-            else:
-                yield _check(name, registry)
+            problem = "\n".join(refused)
+            yield Checked(name, problem=problem) if refused else _check(name, registry)
+    finally:
+        os.environ.pop(OFFLINE_VARIABLE)
+        if before is not None:
+            os.environ[OFFLINE_VARIABLE] = before
 
 
 def _check(name: str, registry: Registry) -> Checked:
@@ -100,16 +103,3 @@ def _check(name: str, registry: Registry) -> Checked:
             return Checked(name, unchecked=str(error))
         return Checked(name, problem=str(error))
     return Checked(name, found.counts["examples"], prompts)
-
-
-@contextmanager
-def _offline() -> Iterator[None]:
-    """Forbid the network meanwhile."""
-    before = os.environ.get(OFFLINE_VARIABLE)
-    os.environ[OFFLINE_VARIABLE] = "1"
-    try:
-        yield
-    finally:
-        os.environ.pop(OFFLINE_VARIABLE)
-        if before is not None:
-            os.environ[OFFLINE_VARIABLE] = before

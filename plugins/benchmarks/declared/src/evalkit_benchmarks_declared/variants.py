@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, create_model
@@ -15,9 +14,6 @@ from evalkit_benchmarks_declared.schema import Benchmark
 EXTRACT = "extract"
 """Parameter that names one of several extractors."""
 
-LANGUAGE = "language"
-"""Axis whose values are languages."""
-
 
 def axes_of(benchmark: Benchmark) -> dict[str, tuple[str, ...]]:
     """Return the values of each axis, that of the extractors last."""
@@ -27,15 +23,14 @@ def axes_of(benchmark: Benchmark) -> dict[str, tuple[str, ...]]:
 
 
 def extractors_of(benchmark: Benchmark) -> tuple[str, ...]:
-    """Return the names of the extractors; none where they have no names."""
-    return tuple(benchmark.extract) if isinstance(benchmark.extract, Mapping) else ()
+    """Return the names of the extractors, the default one first."""
+    names = benchmark.extract if isinstance(benchmark.extract, Mapping) else ()
+    main = getattr(benchmark.headline, "extract", None)
+    return tuple(sorted(names, key=lambda name: name != main))
 
 
 def parameters_of(benchmark: Benchmark) -> type[BaseModel]:
-    """Make the parameters of the dataset: one field for each axis.
-
-    The extractor is the first one by default. Other axes have no default.
-    """
+    """Make the parameters of the dataset; only that of the extractor has a default."""
     fields: dict[str, Any] = {}
     for axis, values in axes_of(benchmark).items():
         kind = Literal.__getitem__(values)
@@ -44,22 +39,13 @@ def parameters_of(benchmark: Benchmark) -> type[BaseModel]:
 
 
 def variant_of(benchmark: Benchmark, chosen: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the file says of one variant.
-
-    Args:
-        benchmark: The benchmark.
-        chosen: Value of each axis.
-
-    Returns:
-        Values of the file without `variants`, with those of the chosen values in place
-        of its own.
-    """
+    """Return what the file says of the variant with these values of the axes."""
     values = benchmark.model_dump(exclude_unset=True)
     axes = [f"macro:{axis}" for axis in values.pop("variants", {})]
     if values.get("aggregate") in axes:  # a mean over variants
         del values["aggregate"]
     for axis, value in chosen.items():
-        if axis == LANGUAGE:
+        if axis == "language":
             values["languages"] = [value]
         for key, override in benchmark.variants[axis][value].items():
             override_at(values, key.split("."), override)
@@ -77,16 +63,17 @@ def variant_lines(lines: Lines, chosen: Mapping[str, str]) -> Lines:
     return found
 
 
-def override_at(values: dict[str, Any], keys: list[str], override: Any) -> None:
+def override_at(values: dict[str, Any], keys: Sequence[str], override: Any) -> None:
     """Put a value in place of another: mappings are merged, other values replaced."""
     first, *others = keys
+    inner = values.get(first)
     if others:
-        inner = values.get(first)
-        values[first] = inner = dict(inner) if isinstance(inner, Mapping) else {}
-        override_at(inner, others, override)
-    elif isinstance(override, Mapping) and isinstance(values.get(first), Mapping):
-        values[first] = dict(values[first])
-        for key, each in override.items():
-            override_at(values[first], [key], each)
+        parts = [(others, override)]
+    elif isinstance(override, Mapping) and isinstance(inner, Mapping):
+        parts = [([key], value) for key, value in override.items()]
     else:
-        values[first] = copy.deepcopy(override)
+        values[first] = override
+        return
+    values[first] = inner = dict(inner) if isinstance(inner, Mapping) else {}
+    for rest, value in parts:
+        override_at(inner, rest, value)

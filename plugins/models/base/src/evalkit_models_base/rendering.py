@@ -139,6 +139,8 @@ class Renderer:
         text = self.prompt.prefix + self._instructed(messages[first].content)
         messages[first] = _by_user(text)
         messages[-1] = _by_user(messages[-1].content + self.prompt.suffix)
+        if self._begins_answer:
+            messages.append(Message(role="assistant", content=self.prompt.cue))
         return [*self._system(), *messages]
 
     def _system(self) -> list[Message]:
@@ -146,6 +148,12 @@ class Renderer:
             return []
         system = fill(self.prompt.system, self._common())
         return [Message(role="system", content=system)]
+
+    @property
+    def _begins_answer(self) -> bool:
+        """Whether the model's answer begins with the cue, before the options."""
+        is_models = self.prompt.cue_by == "model" and bool(self.prompt.cue)
+        return is_models and self.prompt.uses_continuations
 
     def _exchange(self, row: Mapping[str, Any], choice: str | None) -> list[Message]:
         messages = [

@@ -81,7 +81,8 @@ def shipped_tasks() -> list[str]:
 
 
 def test_every_task_has_a_prompt() -> None:
-    assert shipped_tasks() == sorted(ANSWERS)
+    without_reply = ["language-modelling"]
+    assert shipped_tasks() == sorted([*ANSWERS, *without_reply])
 
 
 def example_of(name: str) -> tuple[dict[str, Any], Any]:

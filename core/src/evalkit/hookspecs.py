@@ -229,6 +229,9 @@ class DatasetAttributes:
     """What a reader should be warned of."""
     description: ClassVar[str | None] = None
     """A sentence about the data set. In `run.json`."""
+    notices: ClassVar[Sequence[str]] = ()
+    """What a user should know of each evaluation, such as what was left out of a
+    benchmark of another program. In `run.json`."""
     sources: ClassVar[Mapping[str, Source]] = {}
     """The publisher's files, by file name."""
     files_folder: str | Path | None = None

@@ -105,6 +105,16 @@ def test_a_reference_names_a_file(
     assert [path.name for path in bound.files] == ["one.quiz"]
 
 
+def test_a_path_may_look_like_parameters(quizzes: Path) -> None:
+    folder = quizzes / "mmlu:subject=law"
+    folder.mkdir()
+    write(folder / "one.quiz")
+    for text in ("mmlu:subject=law/one.quiz", str(folder / "one.quiz")):
+        chosen = Registry().select("datasets", f"quiz:{text}")
+        assert (chosen.component.value, chosen.parameters) == (f"quiz:{text}", {})
+        assert not is_file_name(f"quiz:{text}")
+
+
 @pytest.mark.parametrize(
     ("name", "is_file"),
     [

@@ -125,7 +125,8 @@ def convert_examples(
         ]
     )
     identity = fingerprint(dataset, loaded)
-    notices = identity.notices + tuple(cluster_notices(dataset, frame, clusters))
+    notices = (*dataset.attributes["notices"], *identity.notices)
+    notices += tuple(cluster_notices(dataset, frame, clusters))
     notices += tuple(tag_notices(dataset, task, loaded.columns))
     notices += () if dataset.pipeline is None else (*dataset.pipeline.notices,)
     if clusters.null_count() == len(clusters):

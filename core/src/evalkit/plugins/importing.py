@@ -139,6 +139,8 @@ def select_read(text: str, catalog: Catalog) -> tuple[Component, Mapping[str, An
         EvalkitError: It cannot be read.
     """
     place, given = _REFERENCE.findall(text)[0]
+    if given and Path(text.partition(":")[2]).exists():
+        place, given = text, ""  # HELM names folders as `mmlu:subject=law`
     found = _read(place, catalog)
     component = Component(DATASETS, found.name, place, AS_READ, NO_VERSION)
     _selected[place] = found

@@ -1,6 +1,7 @@
 """Tasks of choices, texts, numbers, rankings and ratings, from rows to scores."""
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -251,3 +252,14 @@ def test_texts_are_classified_by_the_datas_labels_as_columns(
     assert mixed.counts == result.counts
     assert mixed.examples is not None
     assert "other" in str(mixed.examples["prob"][5])
+
+
+def test_texts_have_probabilities() -> None:
+    data = [{"uid": "1", "text": "It rains."}, {"uid": "2", "text": "So."}]
+    said = [
+        {"id": "1", "logprob": -9 * math.log(2), "num_bytes": 9, "num_tokens": 3},
+        {"id": "2", "token_logprobs": [-math.log(8)], "num_bytes": 3, "num_tokens": 1},
+    ]
+    found = evalkit.evaluate(data=data, predictions=said, task="language-modelling")
+    assert found["bits-per-byte"].value == pytest.approx(1.0)
+    assert found["perplexity"].value == pytest.approx(8.0)

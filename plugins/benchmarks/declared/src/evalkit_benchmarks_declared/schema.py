@@ -25,10 +25,12 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 FieldType = Annotated[str, Field(pattern=r"^(texts?|number|integer|boolean)\??$")]
 """Type of an input field; a trailing `?` makes the field optional."""
 
-AnswerType = Literal["label", "choice", "text", "number", "spans", "labels", "none"]
+AnswerType = Literal[
+    "label", "choice", "text", "number", "spans", "labels", "ranking", "none"
+]
 """What a right answer is: one of `labels`, one of the example's own options, a text,
-a number, spans of a text, or several of `labels`; `none` for texts whose probability
-is asked (`method: language-modelling`)."""
+a number, spans of a text, several of `labels`, or the relevant items of a ranking;
+`none` for texts whose probability is asked (`method: language-modelling`)."""
 
 ModelKind = Literal["base", "instruct", "reasoning"]
 """Kind of model that a prompt is for."""

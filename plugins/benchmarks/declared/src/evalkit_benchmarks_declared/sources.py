@@ -119,6 +119,25 @@ def _files(data: Data, folder: Path, split: str) -> Iterator[Path]:
         yield path
 
 
+def hub_file(hub: str, name: str, revision: str | None = None) -> Path:
+    """Return a local copy of a file of a dataset on the hub.
+
+    A copy in `EVALKIT_DATA_DIR/hub/OWNER/NAME/` is taken first.
+
+    Args:
+        hub: `OWNER/NAME`.
+        name: The file.
+        revision: Commit, tag or branch.
+
+    Raises:
+        StorageError: The hub cannot be read.
+    """
+    copy = Path(os.environ.get(DATA_FOLDER_VARIABLE, ""), "hub", hub, name)
+    if copy.is_file():
+        return copy
+    return local_path(f"hf://datasets/{hub}@{revision or 'main'}/{name}")
+
+
 def hub_files(
     hub: str, split: str, config: str | None = None, revision: str | None = None
 ) -> list[Path]:

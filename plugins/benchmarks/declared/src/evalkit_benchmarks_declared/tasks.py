@@ -37,6 +37,7 @@ class Shape(NamedTuple):
 
 
 _LABEL = {"label": (Label, ...), "prob": (Probabilities | None, None)}
+_RANKING = {"items": (list[str], ...), "scores": (list[float] | None, None)}
 _NUMBER = Annotated[float, Field(allow_inf_nan=False)]
 
 SHAPES: Mapping[str, Shape] = {
@@ -46,6 +47,7 @@ SHAPES: Mapping[str, Shape] = {
     "number": Shape({"answer": (_NUMBER, ...)}, "number", "mae"),
     "labels": Shape({"labels": (list[str], ...)}, "all-of", "multilabel-f1"),
     "spans": Shape({"spans": (list[Span], ...)}, "spans", "span-f1"),
+    "ranking": Shape(_RANKING, "ranked", "ndcg", ("mrr", "recall-at-k")),
     "none": Shape({"logprob": (_NUMBER, ...)}, "none", "perplexity"),
 }
 """Response, answer kind and metrics by type of answer."""

@@ -98,9 +98,9 @@ def _check_parts(prompt: Prompt, inputs: ModelInputs, form: Form) -> None:
     asks_options = prompt.method not in ("generation", "language-modelling")
     if asks_options or "choices" in named:
         _check_options(prompt, inputs)
-    if form == "text" and prompt.turns:
+    if prompt.turns and (form == "text" or prompt.one_message):
         raise DataError(
-            "turns are of a chat, and the model is sent a text; write them into the "
+            "turns are of a chat, and the model is sent one text; write them into the "
             "query, or say form: chat for a model that can chat"
         )
     if "cue" in named and not prompt.cue:

@@ -226,6 +226,9 @@ class Prompt(_Declared):
     """Of which messages of a chat blanks at both ends are taken away."""
     form: Form | None = None
     """What the model is sent; by default a chat where it can."""
+    one_message: bool = False
+    """Whether the user writes the whole text, with its shots, as one message of a
+    chat."""
     normalise: Literal["sum", "tokens", "bytes", "characters"] = "sum"
     """What the log-probability of an option is divided by; `sum` for nothing."""
     calibration: str | None = None

@@ -78,11 +78,14 @@ class Renderer:
         choice: str | None = None,
     ) -> Rendered:
         """Make what a model is sent."""
-        if self.form == "text":
+        if self.form == "text" or self.prompt.one_message:
             text = self._text(row, shots, choice)
             text = self.prompt.prefix + text + self.prompt.suffix
-            return Rendered(text=self._substituted(text))
-        messages = self._conversation(row, shots, choice)
+            if self.form == "text":
+                return Rendered(text=self._substituted(text))
+            messages = [*self._system(), _by_user(text)]
+        else:
+            messages = self._conversation(row, shots, choice)
         return Rendered(messages=tuple(self._trimmed(messages)))
 
     def _substituted(self, text: str) -> str:
@@ -99,7 +102,7 @@ class Renderer:
         text = self.prompt.cue if said is None else said
         if self.form == "text":
             return Rendered(text=text)
-        return Rendered(messages=(Message(role="user", content=text),))
+        return Rendered(messages=(_by_user(text),))
 
     def query(self, row: Mapping[str, Any], choice: str | None = None) -> str:
         """Write an input, without the cue."""
@@ -134,15 +137,17 @@ class Renderer:
         messages += self._exchange(row, choice)
         first = next(n for n, each in enumerate(messages) if each.role == "user")
         text = self.prompt.prefix + self._instructed(messages[first].content)
-        messages[first] = Message(role="user", content=text)
-        text = messages[-1].content + self.prompt.suffix
-        messages[-1] = Message(role="user", content=text)
-        if self.prompt.system is not None:
-            system = fill(self.prompt.system, self._common())
-            messages.insert(0, Message(role="system", content=system))
+        messages[first] = _by_user(text)
+        messages[-1] = _by_user(messages[-1].content + self.prompt.suffix)
         if self._begins_answer:
             messages.append(Message(role="assistant", content=self.prompt.cue))
-        return messages
+        return [*self._system(), *messages]
+
+    def _system(self) -> list[Message]:
+        if self.prompt.system is None:
+            return []
+        system = fill(self.prompt.system, self._common())
+        return [Message(role="system", content=system)]
 
     @property
     def _begins_answer(self) -> bool:
@@ -157,7 +162,7 @@ class Renderer:
         ]
         is_cued = self.prompt.cue_by == "user"
         text = self._cued(row, choice) if is_cued else self.query(row, choice)
-        return [*messages, Message(role="user", content=text)]
+        return [*messages, _by_user(text)]
 
     def _said(self, answer: str) -> str:
         prompt = self.prompt
@@ -226,6 +231,10 @@ class Renderer:
             return json.dumps(answers, ensure_ascii=False)
         kept = answers if self.prompt.answers == "all" else answers[:1]
         return self.prompt.separators.answers.join(map(_plain, kept))
+
+
+def _by_user(text: str) -> Message:
+    return Message(role="user", content=text)
 
 
 def _plain(answer: Any) -> str:

@@ -32,6 +32,13 @@ probable = st.builds(
     label,
 )
 
+likely = st.tuples(st.permutations(LABELS), label, st.floats(-9, -1)).map(
+    lambda drawn: (
+        drawn[0][0],
+        drawn[1],
+        {"responses": drawn[0], "responses.logprob": [drawn[2], drawn[2] - 2, None]},
+    )
+)
 rated = st.tuples(
     st.lists(st.sampled_from(LABELS), min_size=1, max_size=4), st.sampled_from(LABELS)
 ).map(lambda drawn: (drawn[0][0], drawn[1], {"responses": drawn[0]}))
@@ -222,6 +229,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "recall-at-k": RANKED,
     "rmse": NUMBERS,
     "rouge": TEXTS,
+    "lm-eval-accuracy": {"examples": likely, "perfect": None},
     "seahelm-logprob": {**WRITTEN, "perfect": None},
     "selective-accuracy": PROBABLE,
     "span-f1": SPANS,

@@ -145,10 +145,7 @@ class AlignmentError(DataError):
     """
 
     def __init__(
-        self,
-        message: str,
-        result: Any = None,
-        mapping: Mapping[str, str] | None = None,
+        self, message: str, result: Any = None, mapping: Mapping[str, str] | None = None
     ) -> None:
         super().__init__(message, mapping=mapping, place="predictions")
         self.result = result

@@ -20,13 +20,7 @@ import pytest
 from evalkit import Metric
 from evalkit.base.terms import MetricContext
 from evalkit.errors import EvalkitError, MetricError
-from evalkit.parallel import (
-    NotPortable,
-    Workers,
-    answer,
-    pickled_request,
-    result_of,
-)
+from evalkit.parallel import NotPortable, Workers, answer, pickled_request, result_of
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.registry import Registry, load_component
 from evalkit.plugins.resolver import Resolver

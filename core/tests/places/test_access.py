@@ -10,11 +10,7 @@ import pytest
 from memory_store import MemoryStore
 
 import evalkit
-from evalkit.errors import (
-    ObjectExistsError,
-    PluginError,
-    StorageError,
-)
+from evalkit.errors import ObjectExistsError, PluginError, StorageError
 from evalkit.places import (
     Entry,
     Place,

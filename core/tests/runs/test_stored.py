@@ -83,19 +83,6 @@ def test_a_run_is_found_in_a_folder_of_one_data_set(
     assert find_run(LATEST, tmp_path / "runs" / "mini") == path
 
 
-def test_a_run_is_found_by_its_model(
-    saved: Callable[..., Result], tmp_path: Path
-) -> None:
-    runs = tmp_path / "runs"
-    first, second = (path_of(saved(model=name)) for name in ("large", "small"))
-    assert find_run("large", runs) == first
-    assert find_run("small@mini", runs) == second
-    with pytest.raises(StorageError, match="there is no run 'small@other'"):
-        find_run("small@other", runs)
-    again = path_of(saved(model="large", seed=7))
-    assert find_run("large", runs) == again
-
-
 def test_a_rescored_run_stands_behind_the_new_one(
     saved: Callable[..., Result], tmp_path: Path
 ) -> None:
@@ -118,25 +105,6 @@ def test_a_model_comes_before_the_start_of_an_id(
     called = path_of(saved(model=name))
     assert find_run(name, runs) == called
     assert find_run(id_of(path)[:6], runs) == path
-
-
-def test_a_refused_run_never_answers_to_the_name_of_its_model(
-    saved: Callable[..., Result], tmp_path: Path
-) -> None:
-    runs = tmp_path / "runs"
-    with pytest.raises(evalkit.AlignmentError) as caught:
-        saved(RIGHT[:2], model="large")
-    refused = caught.value.result
-    assert refused is not None
-    with pytest.raises(StorageError, match="none of the 1 runs of this model"):
-        find_run("large", runs)
-    scored = saved(model="large")
-    set_start(refused, "2025-03-01T10:00:00+00:00")
-    set_start(scored, "2025-03-01T11:00:00+00:00")
-    assert find_run("large", runs) == scored.path
-    set_start(refused, "2025-03-01T12:00:00+00:00")
-    with pytest.warns(UserWarning, match=r"the last evaluation of large was refused"):
-        assert find_run("large", runs) == scored.path
 
 
 @pytest.mark.parametrize("reference", ["abc", LATEST])

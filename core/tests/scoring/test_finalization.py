@@ -8,9 +8,7 @@ import pytest
 import evalkit
 from evalkit import Metric, MetricContext, MetricError, PluginContractError
 from evalkit.scoring import finalize_counts
-from evalkit.scoring.finalization import (
-    Finalizer,
-)
+from evalkit.scoring.finalization import Finalizer
 
 from ..engine_tables import bound
 

@@ -10,14 +10,7 @@ from evalkit.scoring.records import MetricScores
 from evalkit.statistics.facets import holm
 from evalkit.statistics.intervals import Interval
 
-from ..engine_tables import (
-    Mean,
-    Share,
-    aggregate,
-    make_groups,
-    make_table,
-    scored,
-)
+from ..engine_tables import Mean, Share, aggregate, make_groups, make_table, scored
 
 
 class BoundedMean(Mean):

@@ -3,10 +3,7 @@ import pytest
 from scipy import stats
 
 from evalkit.statistics.intervals import without_interval
-from evalkit.statistics.resampling import (
-    corrected_bounds,
-    percentile_interval,
-)
+from evalkit.statistics.resampling import corrected_bounds, percentile_interval
 
 
 def test_percentile_interval_is_made_of_quantiles_and_standard_deviation() -> None:

@@ -6,13 +6,7 @@ from typing import Any
 
 import pytest
 from edited_runs import write_record
-from engine_runs import (
-    EVERY_KIND,
-    install,
-    predictions,
-    scores_of,
-    write_predictions,
-)
+from engine_runs import EVERY_KIND, install, predictions, scores_of, write_predictions
 
 import evalkit
 from evalkit import EvalkitError, Metric, PluginError, Result, StorageError

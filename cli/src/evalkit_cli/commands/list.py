@@ -70,20 +70,27 @@ class _Chosen:
         try:
             attributes = load_component(component).attributes
         except RequiredParameterError:
-            written = import_component(component)
-            attributes, _ = read_attributes(component.kind, written)
+            attributes, _ = read_attributes(component.kind, import_component(component))
         families = attributes.get("families", ())
         self._families.update(families)
         return self._family in families
 
     def _has_dataset(self, component: Component) -> bool:
         from evalkit import Registry
-        from evalkit.catalog import BoundDataset, Resolver, load_component
+        from evalkit_cli.options.benchmarks import expand_dataset
 
-        bound = BoundDataset.of(load_component(component))
+        name = f"{component.name}@{component.distribution}"
+        return any(map(self._has_variant, expand_dataset(name, Registry()).evaluated))
+
+    def _has_variant(self, name: str) -> bool:
+        from evalkit import Registry
+        from evalkit.catalog import Resolver
+
+        resolver = Resolver(Registry())
+        bound = resolver.dataset(name)
         task = bound.task
         if not isinstance(task, str):
-            task = Resolver(Registry()).task(bound).component.name
+            task = resolver.task(bound).component.name
         language, tag = self._wanted["language"], self._wanted["tag"]
         start = f"{language}-".lower()
         codes = [f"{code}-".lower() for code in bound.languages]  # en is also en-GB

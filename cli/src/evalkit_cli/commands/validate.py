@@ -144,8 +144,7 @@ def _validate(
                 except EvalkitError as error:
                     if len(jobs) == 1:
                         raise
-                    message = name_standard_input(str(error), folder)
-                    echo_error(error, message)
+                    echo_error(error, name_standard_input(str(error), folder))
                     failed = True
                 else:
                     found.append(checked)

@@ -61,8 +61,7 @@ def chosen_rows(
     filters = read_filters(options["filters"])
     split, limit = options["split"], options["limit"]
     adapters = read_adapters(options["adapters"])
-    mapped = read_map(options["mapped"], "--map")
-    rows = (task, split, limit, filters, adapters, mapped)
+    rows = (task, split, limit, filters, adapters, read_map(options["mapped"], "--map"))
     how = (asking, progress, is_quiet)
     return [Chosen(dataset, *rows, *how) for dataset in datasets]
 

@@ -58,12 +58,8 @@ def expanded_datasets(
 
 def expand_dataset(name: str, registry: Registry) -> Expansion:
     """Return what a data set stands for: itself, or the variants of a benchmark."""
-    from evalkit_benchmarks_declared import Expansion, expand
+    from evalkit_benchmarks_declared import expand
 
-    declared = {each.name for each in registry.catalog.components if each.own_kind}
-    plain = name.partition(":")[0].partition("@")[0]
-    if plain not in declared and registry.catalog.reader_of(name) is None:
-        return Expansion({name: (name,)})
     with plugin_output_to_stderr():
         return expand(name, registry)
 
@@ -71,11 +67,7 @@ def expand_dataset(name: str, registry: Registry) -> Expansion:
 def evaluable(
     expanded: Iterable[Expansion], registry: Registry, failures: Failures
 ) -> dict[str, Sequence[str]]:
-    """Return what can be evaluated, by what is asked; note variants that cannot.
-
-    Raises:
-        EvalkitError: None can.
-    """
+    """Return what can be evaluated, by what is asked; note variants that cannot."""
     found: dict[str, Sequence[str]] = {}
     for each in expanded:
         found.update(each.evaluated)

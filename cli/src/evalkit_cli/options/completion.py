@@ -47,10 +47,10 @@ def complete_names(kind: str) -> Completer:
 def _variants(name: str) -> list[tuple[str, str]]:
     """Return the variants of a benchmark; nothing for another data set."""
     from evalkit import EvalkitError, Registry
-    from evalkit_cli.options.benchmarks import expand_dataset
+    from evalkit_benchmarks_declared import expand
 
     try:
-        expansion = expand_dataset(name, Registry())
+        expansion = expand(name, Registry())
     except EvalkitError:
         return []
     return [(each, expansion.name) for each in expansion.evaluated if expansion.name]
@@ -87,8 +87,7 @@ def complete_runs(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Complete models and ids of the runs in the folder of `--out`, and `latest`."""
-    named = _runs_in(Path(ctx.params.get("folder") or "runs"))
-    return _matching(named, incomplete)
+    return _matching(_runs_in(Path(ctx.params.get("folder") or "runs")), incomplete)
 
 
 def _runs_in(folder: Path) -> list[tuple[str, str]]:

@@ -20,9 +20,8 @@ def print_means(means: Sequence[Mean], confidence: float, table_format: str) -> 
     ci = f"{confidence * 100:g} % CI"
     rows = [["benchmark", "model", "metric", "score", ci, "variants"]]
     for mean in means:
-        shown = show_value(mean.score), show_interval(mean.score)
-        names = mean.dataset, mean.model, score_label(mean.score)
-        rows.append([*names, *shown, str(len(mean.variants))])
+        shown = [each(mean.score) for each in (score_label, show_value, show_interval)]
+        rows.append([mean.dataset, mean.model, *shown, str(len(mean.variants))])
     echo()
     draw(rows, table_format)
     for mean in means:

@@ -22,11 +22,7 @@ from evalkit.examples.conversion import (
     predictions_are_texts,
 )
 from evalkit.examples.rows import ExampleRows
-from evalkit.examples.scored_values import (
-    UnscorableError,
-    scored_value,
-    value_column,
-)
+from evalkit.examples.scored_values import UnscorableError, scored_value, value_column
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.reading.field_types import bare, holds_more_than_plain
 from evalkit.reading.typed_values import MisfitError, as_mappings, fit, typed_series
@@ -330,8 +326,7 @@ def _refuse_other_answers(
             f"{', '.join(map(str, options or ()))}, found {shorten(strange[0])}"
         )
 
-    pairs = zip(answers.to_list(), choices.to_list(), strict=True)
-    reporter.refuse(pairs, broken)
+    reporter.refuse(zip(answers.to_list(), choices.to_list(), strict=True), broken)
 
 
 def _refuse_unclear_places(

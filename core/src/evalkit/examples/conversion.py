@@ -155,8 +155,7 @@ def pred_function(dataset: BoundDataset, task: BoundTask) -> PredictionFunction:
             )
             if isinstance(result, Unparsed):
                 return result
-            found = converted(bound, PRED_CONVERTER, result, uid, dtype)
-            pred = found["pred"]
+            pred = converted(bound, PRED_CONVERTER, result, uid, dtype)["pred"]
             return pred if isinstance(pred, Unparsed) else typed_or_scored(pred, dtype)
 
         return by_method
@@ -208,11 +207,7 @@ def _by_column(
 
 
 def converted(
-    bound: Converting,
-    hook: str,
-    value: Any,
-    uid: str,
-    dtype: pl.DataType | None = None,
+    bound: Converting, hook: str, value: Any, uid: str, dtype: pl.DataType | None = None
 ) -> Mapping[str, Any]:
     """Check what a converter's method returned."""
     problem = _broken(hook, value, uid, dtype)

@@ -175,11 +175,7 @@ _RULES: Mapping[str, tuple[Any, str, Callable[[pl.Series], pl.Series]]] = {
         f"one of {', '.join(LABEL_EFFECTS)}",
         lambda column: column.is_in(list(LABEL_EFFECTS)),
     ),
-    FAMILIES: (
-        pl.List(pl.String),
-        "a list of texts that are not empty",
-        _are_filled,
-    ),
+    FAMILIES: (pl.List(pl.String), "a list of texts that are not empty", _are_filled),
 }
 """The type of each column, what its values must be, and the check of them."""
 

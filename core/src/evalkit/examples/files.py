@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 from typing import Any, ClassVar
@@ -15,7 +16,7 @@ from evalkit.examples.row_stages import DataSource, with_data
 from evalkit.places.names import is_remote
 from evalkit.plugins.bound import BoundDataset
 from evalkit.plugins.components import AS_FILE, AS_ROWS, NO_VERSION, Component
-from evalkit.plugins.discovery import find_components
+from evalkit.plugins.discovery import components_on
 from evalkit.plugins.local_plugins import name_of
 from evalkit.plugins.registry import bind
 from evalkit.plugins.resolver import Resolver
@@ -78,8 +79,9 @@ def is_file_name(dataset: Any) -> bool:
     name = text.partition("@")[0].partition(":")[0]
     if isinstance(dataset, str) and not ("." in name or "/" in name or is_remote(text)):
         return False
-    is_data = is_remote(text) or PurePath(name).suffix.lower() in SUFFIXES
-    return is_data or find_components().reader_of(text) is None
+    if PurePath(name).suffix.lower() in SUFFIXES:
+        return True
+    return components_on((*sys.path,)).reader_of(text) is None
 
 
 def bind_file(path: Path, task: Any) -> BoundDataset:
@@ -131,8 +133,7 @@ def bind_dataset(
         of_file = is_file and bind_file(data_path(dataset), task)
         bound = of_file or bind_rows(dataset, task)
     else:
-        is_path = isinstance(dataset, Path)
-        bound = resolver.dataset(str(dataset) if is_path else dataset)
+        bound = resolver.dataset(str(dataset) if isinstance(dataset, Path) else dataset)
         if task is not None and task != bound.task:
             own = bound.task if isinstance(bound.task, str) else name_of(bound.task)
             raise EvalkitError(

@@ -170,8 +170,7 @@ def hash_frame(frame: pl.DataFrame) -> str:
 def _with_texts(dtype: Any) -> Any:
     """Put texts in the place of floats, as JSON has no NaN or infinity."""
     if isinstance(dtype, pl.Struct):
-        fields = [pl.Field(f.name, _with_texts(f.dtype)) for f in dtype.fields]
-        return pl.Struct(fields)
+        return pl.Struct([pl.Field(f.name, _with_texts(f.dtype)) for f in dtype.fields])
     if isinstance(dtype, pl.List):
         return pl.List(_with_texts(dtype.inner))
     if isinstance(dtype, pl.Array):

@@ -177,8 +177,7 @@ def tag_notices(
     dataset: BoundDataset, task: BoundTask, columns: Collection[str]
 ) -> Iterator[str]:
     """Name columns that look like tags where the one that tags are in is not there."""
-    declared = find_converter(LABEL_CONVERTER, dataset, task)[1] or {}
-    name = declared.get("tags")
+    name = (find_converter(LABEL_CONVERTER, dataset, task)[1] or {}).get("tags")
     if not isinstance(name, str) or name in columns:
         return
     forms = {name.casefold(), name.casefold().removesuffix("s")}

@@ -200,8 +200,7 @@ def _wanted(
 def input_plan(task: BoundTask) -> ColumnPlan | None:
     """Plan the columns of the task's `Input`."""
     plan = plan_of(task.Input, apart=EXAMPLE_ID_KEYS)
-    is_used = plan is not None and not plan.forbids_undeclared
-    return plan if is_used else None
+    return plan if plan is not None and not plan.forbids_undeclared else None
 
 
 def _lacks_ids(frame: pl.DataFrame) -> bool:
@@ -298,8 +297,7 @@ def _as_text(value: Any) -> Any:
 
 def _named_row(loaded: ExampleRows, position: int) -> str:
     """Say which row is meant, also by its id where it has a sound one."""
-    rows = loaded.rows or []
-    uid = read_id(rows[position], EXAMPLE_ID_KEYS)
+    uid = read_id((loaded.rows or [])[position], EXAMPLE_ID_KEYS)
     name = "" if isinstance(uid, Violation) else f" (uid {uid!r})"
     return loaded.where(position) + name
 
@@ -319,8 +317,7 @@ def _with_ids(
         raise lacking_error(dataset, task, loaded)
     given = loaded.frame[keys[0]]
     if isinstance(given.dtype, pl.Decimal) and holds_integers(given.dtype):
-        whole = loaded.frame.with_columns(given.cast(pl.String))
-        loaded = loaded._replace(frame=whole)
+        loaded = loaded._replace(frame=loaded.frame.with_columns(given.cast(pl.String)))
     second = loaded.frame["id"] if "id" in columns else given
     is_clear = second.dtype == given.dtype and (second == given).all()
     if (

@@ -99,8 +99,7 @@ class Selection(NamedTuple):
             masks.append(_has_value(column, values))
             if not masks[-1].any():
                 hints.append(_hint(examples, key, values, column))
-        everyone = pl.repeat(True, examples.frame.height, eager=True)
-        mask = reduce(and_, masks, everyone)
+        mask = reduce(and_, masks, pl.repeat(True, examples.frame.height, eager=True))
         if self.limit is not None:
             mask &= mask.cum_sum() <= min(self.limit, len(mask))
         if not mask.any():

@@ -21,11 +21,7 @@ from evalkit.examples.clusters import (
     cluster_notices,
     repeated_text_notices,
 )
-from evalkit.examples.conversion import (
-    LABEL_CONVERTER,
-    find_converter,
-    prediction_type,
-)
+from evalkit.examples.conversion import LABEL_CONVERTER, find_converter, prediction_type
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
 from evalkit.examples.kept import names_to_keep
 from evalkit.examples.label_conversion import convert_labels, tag_column, tag_notices

@@ -161,11 +161,7 @@ class ReadPlugin(NamedTuple):
 
 CORE_KINDS = tuple(
     Component(
-        KINDS,
-        name,
-        f"evalkit.plugins.bound:{name.upper()}",
-        "evalkit-core",
-        NO_VERSION,
+        KINDS, name, f"evalkit.plugins.bound:{name.upper()}", "evalkit-core", NO_VERSION
     )
     for name in ("tasks", DATASETS, "metrics", "perturbations", "observers")
 )

@@ -11,6 +11,7 @@ import importlib.metadata
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -93,6 +94,12 @@ def find_components() -> Catalog:
         known=_known_owners(declarations),
         withheld=tuple(sorted(withheld, key=_order)),
     )
+
+
+@cache
+def components_on(path: tuple[str, ...]) -> Catalog:
+    """Return what this process found first on a path of imports (`sys.path`)."""
+    return find_components()
 
 
 def _read_distributions(
@@ -308,9 +315,7 @@ def _misspelt(
     yield component
 
 
-def _known_owners(
-    declarations: Iterable[_Declaration],
-) -> Mapping[str, frozenset[str]]:
+def _known_owners(declarations: Iterable[_Declaration]) -> Mapping[str, frozenset[str]]:
     known: dict[str, frozenset[str]] = {}
     for _, component, _ in declarations:
         if component.kind == _KNOWN:
@@ -348,12 +353,9 @@ def iter_kinds(catalog: Catalog, kind: str | None = None) -> Iterator[Component]
     Yields:
         Plugins, sorted by name within a kind.
     """
-    if kind:
-        yield from catalog.of_kind(kind)
-    else:
-        for name in catalog.listed_kinds():
-            own = f"{name}/"
-            yield from (e for e in catalog.components if e.id.startswith(own))
+    own = catalog.components if kind is None else catalog.of_kind(kind)
+    for name in (kind,) if kind else catalog.listed_kinds():
+        yield from (e for e in own if kind or e.id.startswith(f"{name}/"))
 
 
 def kinds_of_files(catalog: Catalog) -> list[str]:

@@ -1,5 +1,6 @@
 """Imports the object that an entry point names; nothing heavy is imported for it.
 
+A data set may be a file, which an installed reader (group `evalkit.readers`) reads.
 Beside plugins, distributions add names to the module `evalkit` (group `evalkit.names`)
 and say that they obey attributes of plugins (group `evalkit.attributes`).
 """
@@ -7,23 +8,40 @@ and say that they obey attributes of plugins (group `evalkit.attributes`).
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Callable, Iterable, Sequence
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, cast
 
 from evalkit.base import json_text as json_text  # before any plugin can replace it
 from evalkit.base.failures import hook_failures, located
-from evalkit.errors import PluginContractError, PluginError, PluginLoadError
+from evalkit.base.names import is_component_name, parse_reference
+from evalkit.errors import (
+    EvalkitError,
+    PluginContractError,
+    PluginError,
+    PluginLoadError,
+)
 from evalkit.plugins.components import (
     AS_READ,
     ATTRIBUTES,
+    DATASETS,
     NAMES,
+    NO_VERSION,
+    Catalog,
     Component,
     ReadPlugin,
     required_distribution,
     value_problem,
 )
-from evalkit.plugins.discovery import find_components, installed_version
+from evalkit.plugins.discovery import (
+    components_on,
+    find_components,
+    installed_version,
+)
 from evalkit.plugins.local_plugins import object_in_file
 
 _CORE = "evalkit-core"
@@ -54,11 +72,9 @@ def import_object(component: Component) -> object:
     problem = problem or core_problem(component)
     if problem:
         raise PluginLoadError(f"{component.origin}: {problem}")
-    if is_read or "." in component.value.partition(":")[2]:
-        from evalkit.plugins.readers import read_component
-
-        if (read := read_component(component)) is not None:
-            return read
+    may_be_read = is_read or "." in component.value.partition(":")[2]
+    if may_be_read and (read := read_component(component)) is not None:
+        return read
     entry_point = importlib.metadata.EntryPoint(
         component.name, component.value, f"evalkit.{component.kind}"
     )
@@ -101,6 +117,65 @@ def core_problem(component: Component) -> str:
                 f"plugin or {_CORE}, whichever is older"
             )
     return ""
+
+
+_REFERENCE = re.compile(r"([^:]+(?::.*?)??)(?::([\w-]+=.*|\{.*))?\Z", re.DOTALL)
+
+_selected: dict[str, ReadPlugin] = {}
+"""What was read to learn a name, and is loaded next."""
+
+
+def select_read(text: str, catalog: Catalog) -> tuple[Component, Mapping[str, Any]]:
+    """Read the data set that a reference names.
+
+    Args:
+        text: `FILE.SUFFIX[:KEY=VALUE,…]` or `SCHEME:TEXT[:KEY=VALUE,…]`.
+        catalog: What is installed.
+
+    Returns:
+        Its component and parameters.
+
+    Raises:
+        EvalkitError: It cannot be read.
+    """
+    place, given = _REFERENCE.findall(text)[0]
+    found = _read(place, catalog)
+    component = Component(DATASETS, found.name, place, AS_READ, NO_VERSION)
+    _selected[place] = found
+    return component, parse_reference(f"_:{given}").parameters
+
+
+def read_component(component: Component) -> ReadPlugin | None:
+    """Read a component whose value is a file; None where it is an object of Python."""
+    catalog = components_on((*sys.path,))
+    if component.distribution == AS_READ:
+        return _selected.pop(component.value, None) or _read(component.value, catalog)
+    module, _, file = component.value.partition("[")[0].partition(":")
+    if catalog.reader_of(file.strip()) is None:
+        return None
+    package, *inner = module.strip().split(".")
+    spec = find_spec(package)  # which does not import it
+    if spec is None or spec.origin is None:
+        raise PluginLoadError(f"{component.origin}: there is no package {package!r}")
+    return _read(str(Path(spec.origin).parent.joinpath(*inner, file.strip())), catalog)
+
+
+def _read(text: str, catalog: Catalog) -> ReadPlugin:
+    reader = catalog.reader_of(text)
+    if reader is None:
+        raise PluginLoadError(f"{text}: no installed distribution reads such data sets")
+    read: Any = import_component(reader)
+    try:
+        found = read(text)
+    except EvalkitError:
+        raise
+    except hook_failures() as error:
+        raise load_error(reader, f"reading {text}", error) from error
+    if not (isinstance(found, ReadPlugin) and is_component_name(found.name)):
+        raise PluginContractError(
+            f"{reader.origin}: must return a ReadPlugin with a legal name, got {found}"
+        )
+    return found
 
 
 def load_error(

@@ -51,9 +51,6 @@ def describe_component(bound: Bound) -> dict[str, Any]:
     """
     component, plugin = bound.component, bound.plugin
     written = plugin.function if isinstance(plugin, FunctionMetric) else type(plugin)
-    read_from = (
-        {"read_from": component.value} if component.distribution == AS_READ else {}
-    )
     return {
         "id": f"{component.kind}/{component.name}",
         "distribution": component.distribution,
@@ -64,7 +61,7 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         if isinstance(bound, BoundMetric)
         else parameter_files(bound) | made_values(bound) | read_files(bound),
         "deterministic": not isinstance(bound, BoundMetric) or bound.deterministic,
-        **read_from,
+        **({"read_from": component.value} if component.distribution == AS_READ else {}),
     }
 
 

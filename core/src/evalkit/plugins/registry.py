@@ -22,16 +22,10 @@ from evalkit.base.violations import REQUIRED, from_pydantic, shorten
 from evalkit.errors import EvalkitError, PluginContractError, RequiredParameterError
 from evalkit.plugins.binding import Bound
 from evalkit.plugins.classes import FunctionMetric
-from evalkit.plugins.components import (
-    AS_READ,
-    DATASETS,
-    Catalog,
-    Component,
-    ReadPlugin,
-)
+from evalkit.plugins.components import AS_READ, DATASETS, Catalog, Component, ReadPlugin
 from evalkit.plugins.contract import hook_problems, read_attributes, with_article
 from evalkit.plugins.discovery import find_components
-from evalkit.plugins.importing import import_object, load_error
+from evalkit.plugins.importing import import_object, load_error, select_read
 from evalkit.plugins.kinds import Kind, kind_named
 from evalkit.plugins.local_plugins import component_of_file
 from evalkit.plugins.resolution import find_meant, tell_of_declared
@@ -100,8 +94,6 @@ class Registry:
             UnknownPluginError: There is none, there are several, or it is disabled.
         """
         if kind == DATASETS and self.catalog.reader_of(name) is not None:
-            from evalkit.plugins.readers import select_read
-
             component, given = select_read(name, self.catalog)
             return SelectedComponent(component, {**given, **(parameters or {})})
         reference = parse_reference(name)
@@ -315,9 +307,9 @@ def read_parameters(
 
 
 def _one_of(model: Any, name: str) -> str:
-    annotation = getattr(model.model_fields.get(name), "annotation", None)
-    values = get_args(annotation) if get_origin(annotation) is Literal else ()
-    return f", one of {', '.join(map(str, values))}" if values else ""
+    kind = getattr(model.model_fields.get(name), "annotation", None)
+    is_choice = get_origin(kind) is Literal
+    return f", one of {', '.join(map(str, get_args(kind)))}" if is_choice else ""
 
 
 def _meant(name: str, known: Iterable[str]) -> str:

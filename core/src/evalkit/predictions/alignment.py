@@ -238,10 +238,7 @@ def _sources(matched: _Matched, codes: NDArray[np.uint32]) -> pl.Series:
 
 
 def _problems(
-    collected: JudgedRows,
-    matched: _Matched,
-    ids: pl.Series,
-    codes: NDArray[np.uint32],
+    collected: JudgedRows, matched: _Matched, ids: pl.Series, codes: NDArray[np.uint32]
 ) -> Problems:
     """Return the problems of all rows and examples, now that they are settled."""
     rows = matched.rows

@@ -141,11 +141,7 @@ class JudgedRows:
             is_accepted = accepted.to_numpy()
             lines, examples = lines[is_accepted], examples[is_accepted]
         valid = self._reader.convert(frame)
-        keys = [
-            pl.Series("line", lines),
-            frame["id"],
-            pl.Series("example", examples),
-        ]
+        keys = [pl.Series("line", lines), frame["id"], pl.Series("example", examples)]
         if REPLICATION_KEY in frame.columns:
             keys.append(frame[REPLICATION_KEY].alias("replication"))
         if extracted is not None:
@@ -168,8 +164,7 @@ class JudgedRows:
                 for row, position in zip(known, positions, strict=True):
                     self._judge(row, position)
                 continue
-            responses = [row.adapted.response for row in known]
-            made = extractor.of_rows(responses, positions)
+            made = extractor.of_rows([row.adapted.response for row in known], positions)
             for row, position, each in zip(known, positions, made, strict=True):
                 adapted = row.adapted._replace(response=each.response)
                 self._judge(row._replace(adapted=adapted), position, each.kept)
@@ -180,8 +175,7 @@ class JudgedRows:
         adapted = self._reader.adapters.adapt(given)
         response = adapted.response
         # an adapter that knows nothing of replications may leave the key out
-        holder = given if REPLICATION_KEY in given else response
-        replication = read_replication(holder)
+        replication = read_replication(given if REPLICATION_KEY in given else response)
         if REPLICATION_KEY in response:
             response = {k: v for k, v in response.items() if k != REPLICATION_KEY}
         # what an adapter made nothing of was never held against the task
@@ -218,8 +212,7 @@ class JudgedRows:
             replication = None
         if violations:
             self.lacking.update(v.field for v in violations if v.rule == REQUIRED)
-            problem = Problem("invalid", line, uid, violations, replication)
-            self.problems.add(problem)
+            self.problems.add(Problem("invalid", line, uid, violations, replication))
         names = self._reader.scored_fields
         judged = _Judged(
             line,
@@ -237,8 +230,7 @@ class JudgedRows:
 
     def absent(self, rows: int) -> tuple[str, ...]:
         """Return the required fields that no row has."""
-        lacking = self.lacking.items()
-        return tuple(key for key, count in lacking if count == rows > 1)
+        return tuple(key for key, count in self.lacking.items() if count == rows > 1)
 
     def rows(self) -> pl.DataFrame:
         """Return all rows that name an id, in file order."""
@@ -256,8 +248,7 @@ class JudgedRows:
     def predictions(self, sources: pl.Series) -> pl.Series:
         """Return the predictions of all cells."""
         values = [row.prediction for row in self._judged]
-        dtype = self._reader.prediction_type
-        return self._gather("prediction", values, sources, dtype)
+        return self._gather("prediction", values, sources, self._reader.prediction_type)
 
     def unparsed(
         self, sources: pl.Series, extracted: pl.DataFrame | None
@@ -272,8 +263,7 @@ class JudgedRows:
             reasons = [reason for reason in said if reason]
         counts = sorted(Counter(reasons).items(), key=lambda item: (-item[1], item[0]))
         rare = sum(count for _, count in counts[_MOST_REASONS:])
-        others = {"other reasons": rare} if rare else {}
-        return dict(counts[:_MOST_REASONS]) | others
+        return dict(counts[:_MOST_REASONS]) | ({"other reasons": rare} if rare else {})
 
     def extracted(self, sources: pl.Series) -> pl.DataFrame | None:
         """Return the columns of `answer_readers.TYPES`, for `predictions`."""

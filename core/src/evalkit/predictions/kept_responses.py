@@ -41,14 +41,12 @@ def keep_responses(responses: Responses) -> pl.DataFrame | None:
         responses = responses.to_dicts()
     if not isinstance(responses, str | Path):
         try:
-            write = partial(dumps, ensure_ascii=False, default=str)
-            texts = [*map(write, responses)]
+            texts = [*map(partial(dumps, ensure_ascii=False, default=str), responses)]
         except ValueError:
             return None
         # half a surrogate pair becomes JSON's \uXXXX
         rows = (text.encode("utf-8", "backslashreplace").decode() for text in texts)
-        lines = pl.Series(LINE, [row + "\n" for row in rows], pl.String)
-        return lines.to_frame()
+        return pl.Series(LINE, [row + "\n" for row in rows], pl.String).to_frame()
     path = local_path(responses)
     try:
         if detect_format(path) in TABLES:

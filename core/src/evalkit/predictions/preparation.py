@@ -117,8 +117,7 @@ def prepare(
     needed = None
     if columns is not None:
         needed = {*columns, *selection.columns, *fields_read(dataset, task)}
-    is_known_by_place = _has_plain_lines(predictions)
-    whole = needs_all or bool(selection.filters) or is_known_by_place
+    whole = needs_all or bool(selection.filters) or _has_plain_lines(predictions)
     limit = None if whole else selection.limit
     examples = load_examples(dataset, task, split, needed, given, limit)
     selected = selection.mask(examples)
@@ -153,8 +152,7 @@ def prepare(
     system = read_system(predictions)
     if system is not None:
         source = {**source, "system": system.recorded}
-    known = job and job.job
-    return Prepared(examples, alignment, source, ids, stage, answers, known)
+    return Prepared(examples, alignment, source, ids, stage, answers, job and job.job)
 
 
 def _place(predictions: Predictions) -> str:

@@ -112,8 +112,7 @@ class Problems(Sequence[Problem]):
             *((v.field, v.rule, json_value(v.value)) for v in problem.violations),
         ]
         line = json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace")
-        offset = self._spool.write(line + b"\n")
-        self._offsets.append(offset)
+        self._offsets.append(self._spool.write(line + b"\n"))
         self._lines.append(_LAST if problem.line is None else problem.line)
         self._statuses.append(_ALL_STATUSES.index(problem.status))
         self._order = None

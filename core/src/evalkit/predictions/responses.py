@@ -37,10 +37,7 @@ from evalkit.predictions.alternatives import (
     read_answers,
 )
 from evalkit.predictions.answer_readers import AnswerReader, BoundAnswerReader
-from evalkit.predictions.input_rows import (
-    rows_by_id,
-    verified_rows,
-)
+from evalkit.predictions.input_rows import rows_by_id, verified_rows
 from evalkit.reading.field_types import bare, model_types
 from evalkit.reading.schemas import ColumnPlan, cell_texts, plan_of
 from evalkit.reading.typed_values import holds_null, large_integers
@@ -273,8 +270,7 @@ class ResponseReader:
         violations = [v for v in found if v.field.partition(".")[0] != field]
         if violations:
             return None, {}, tuple(violations)
-        fields = self._fields(shaped)
-        return said, fields, ()
+        return said, self._fields(shaped), ()
 
     def _shape(
         self, response: Mapping[str, Any]

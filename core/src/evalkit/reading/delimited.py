@@ -96,8 +96,7 @@ class _Lines:
                     f"{self._path}, line {block.first_line}: must be shorter than "
                     f"{MOST_LINE_BYTES >> 20} MiB"
                 )
-            text = block.data.decode("utf-8", "surrogateescape")
-            lines = text.split("\n")
+            lines = block.data.decode("utf-8", "surrogateescape").split("\n")
             last = lines.pop()
             yield from (f"{line}\n" for line in lines)
             if last:
@@ -123,8 +122,7 @@ def _read_header(path: Path, records: Iterator[list[str]]) -> list[str]:
     if not any(header):
         raise DataError(f"{path}: file is empty, expected a header row")
     if any(_ESCAPED.search(name) or "\0" in name for name in header):
-        is_wide = any("\0" in name for name in header)
-        cause = UTF16 if is_wide else HOW_TO_CONVERT
+        cause = UTF16 if any("\0" in name for name in header) else HOW_TO_CONVERT
         raise DataError(f"{path}: its header must be text in UTF-8; {cause}")
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:

@@ -261,12 +261,7 @@ def has_own_rules(model: type[BaseModel]) -> bool:
     )
 
 
-_HOOKS = (
-    "__init__",
-    "__get_pydantic_core_schema__",
-    "model_validate",
-    "model_dump",
-)
+_HOOKS = ("__init__", "__get_pydantic_core_schema__", "model_validate", "model_dump")
 
 
 def _is_overridden(model: type[BaseModel]) -> bool:

@@ -310,9 +310,7 @@ def _row(
 
 
 def plain_values(
-    values: Mapping[str, Any],
-    nullable: Collection[str],
-    decimals: Collection[str] = (),
+    values: Mapping[str, Any], nullable: Collection[str], decimals: Collection[str] = ()
 ) -> dict[str, Any]:
     """Return the values of a row of a table as JSON lines would have them.
 

@@ -30,8 +30,7 @@ def typed_series(name: str, values: Sequence[Any], dtype: pl.DataType) -> pl.Ser
         if items <= {str}:
             return list_column(name, values)
     try:
-        fitted = [fit(value, dtype) for value in values]
-        return pl.Series(name, fitted, dtype=dtype)
+        return pl.Series(name, [fit(value, dtype) for value in values], dtype=dtype)
     except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:
         raise MisfitError(str(error)) from error
 

@@ -108,10 +108,7 @@ def _adapted_hint(alignment: Alignment) -> list[str]:
 
 
 def refusal_message(
-    result: Result,
-    refused: Sequence[str],
-    alignment: Alignment,
-    diagnosis: Diagnosis,
+    result: Result, refused: Sequence[str], alignment: Alignment, diagnosis: Diagnosis
 ) -> str:
     """Say why predictions were refused, with the first few rows of each kind."""
     refused = [*diagnosis.causes, *refused]

@@ -74,8 +74,7 @@ def find_differences(first: RunRecord, second: RunRecord) -> list[Difference]:
         if field == "version" and first.dataset != second.dataset:
             continue
         if one.value != other.value:
-            shown = _show(one.shown), _show(other.shown)
-            found.append(Difference(field, *shown, name))
+            found.append(Difference(field, _show(one.shown), _show(other.shown), name))
         elif one.code != other.code:
             found.append(Difference(field, one.code, other.code, name, is_minor=True))
     return sorted(found, key=lambda each: COMPARED_FIELDS.index(each.field))

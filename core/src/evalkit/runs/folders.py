@@ -420,8 +420,7 @@ def _write(run: RunContents, folder: Path) -> RunRecord:
     record = run.record.changed(
         files=dict(sorted(files.items())), headline_score=run.headline
     )
-    text = _json(record.to_dict(), indent=2) + "\n"
-    write_file(folder / RUN_FILE, [_encoded(text)])
+    write_file(folder / RUN_FILE, [_encoded(_json(record.to_dict(), indent=2) + "\n")])
     for parent in dict.fromkeys((folder / name).parent for name in (*files, RUN_FILE)):
         sync_folder(parent)
     return record

@@ -137,8 +137,7 @@ class Policies(Part):
     @property
     def counted(self) -> list[str]:
         """Statuses of the examples that scores are about."""
-        chosen = policies.Policies(self.on_missing, self.on_invalid)
-        return list(chosen.counted)
+        return list(policies.Policies(self.on_missing, self.on_invalid).counted)
 
 
 class Selection(Part):

@@ -102,8 +102,7 @@ class Asked:
     @property
     def crossed(self) -> set[str]:
         """The facets and columns that a user groups by."""
-        crossings = self.options.crossings.values()
-        return {name for names in crossings for name in names}
+        return {name for names in self.options.crossings.values() for name in names}
 
     def tell(self, event: str, **facts: Any) -> None:
         """Tell the observers what happens to the data set."""
@@ -202,11 +201,7 @@ def _detail_tables(parts: Parts) -> dict[str, pl.DataFrame]:
 
 
 def _record(
-    parts: Parts,
-    model: str,
-    details: Mapping[str, pl.DataFrame],
-    *,
-    is_refused: bool,
+    parts: Parts, model: str, details: Mapping[str, pl.DataFrame], *, is_refused: bool
 ) -> RunRecord:
     """Return what is recorded besides what metrics computed."""
     asked, (examples, alignment, given) = parts.asked, parts.prepared[:3]

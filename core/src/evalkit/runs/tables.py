@@ -154,9 +154,7 @@ def saved_statistics(
 
 
 def detail_tables(
-    computed: Iterable[ComputedColumns],
-    ids: pl.Series,
-    replications: pl.Series,
+    computed: Iterable[ComputedColumns], ids: pl.Series, replications: pl.Series
 ) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield the details of computed columns as a run keeps them, and their names."""
     for each in computed:
@@ -169,9 +167,7 @@ def detail_tables(
         yield each.component.name, frame_of(columns)
 
 
-def join_details(
-    tables: Iterable[tuple[str, pl.DataFrame]],
-) -> dict[str, pl.DataFrame]:
+def join_details(tables: Iterable[tuple[str, pl.DataFrame]]) -> dict[str, pl.DataFrame]:
     """Put tables of one name together."""
     by_name = sorted(tables, key=lambda each: each[0])
     return {
@@ -296,9 +292,7 @@ def unscored_problems(
         for reason, failed, uid, replication in rows.iter_rows():
             status = FAILED if failed else NOT_SCORED
             yield Problem(
-                *(status, None, uid, (), replication),
-                metric=found.name,
-                reason=reason,
+                *(status, None, uid, (), replication), metric=found.name, reason=reason
             )
 
 
@@ -409,7 +403,5 @@ def load_data(result: Result, resolver: Resolver, columns: set[str]) -> Examples
     if record.data.adapters:
         stages = [each.stage for each in record.data.adapters]
         source = source_for(dataset, "adapters", None)
-        stage = source.recorded(stages, resolver.registry)
-        dataset = replace(dataset, pipeline=stage)
-    limit = record.data.limit
-    return load_examples(dataset, task, record.split, columns, limit=limit)
+        dataset = replace(dataset, pipeline=source.recorded(stages, resolver.registry))
+    return load_examples(dataset, task, record.split, columns, limit=record.data.limit)

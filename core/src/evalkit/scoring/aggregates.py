@@ -101,8 +101,7 @@ def _facet(
     everyone = facet_groups(evidence, name, numbers, main)
     if len(everyone.groups) < 2:
         return None
-    fewest = evidence.settings.fewest
-    compared = facet_groups(evidence, name, numbers, main, fewest)
+    compared = facet_groups(evidence, name, numbers, main, evidence.settings.fewest)
     return _Facet(everyone, compared, _p_value(evidence, intervals, compared, main))
 
 

@@ -225,8 +225,7 @@ class Evidence:
     def members_of(self, group: int) -> Memberships:
         """Return the rows of a group's examples."""
         entries, times = self.entries_of(group), self._scored.times
-        firsts = np.cumsum(times) - times
-        position = expanded(firsts[entries], times[entries])
+        position = expanded((np.cumsum(times) - times)[entries], times[entries])
         entry = np.repeat(entries, times[entries])
         owner, code = self._codes(self._scored.pattern[entry])
         return Memberships(position[owner], code)
@@ -346,8 +345,7 @@ class Evidence:
     def values_of(self, group: int, column: str) -> tuple[Floats, Floats]:
         """Return the values of a column in a group, and how often each occurs."""
         codes, counts = self.cells_of(group)
-        values = self.rows.distinct[column].to_numpy()[codes]
-        return values, counts.astype(np.float64)
+        return self.rows.distinct[column].to_numpy()[codes], counts.astype(np.float64)
 
     def mean_of(self, group: int, column: str) -> float:
         """Return the mean of a number column over the rows of a group."""

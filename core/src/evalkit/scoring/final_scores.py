@@ -143,9 +143,7 @@ def _values(counts: Evidence) -> _Values:
 
 
 def _scores(
-    counts: Evidence,
-    intervals: GroupIntervals,
-    bounds: Sequence[_Values] | None,
+    counts: Evidence, intervals: GroupIntervals, bounds: Sequence[_Values] | None
 ) -> list[GroupScore]:
     """Return the scores of all groups, by score and group."""
     within = _stddevs_within(counts)
@@ -196,8 +194,7 @@ def score_group(
     reason = row["reason"] or reason if value is None else None
     interval, spread = NO_VALUE, None
     if value is not None:
-        confidence = evidence.settings.confidence
-        interval = intervals.of(group, score, value, confidence)
+        interval = intervals.of(group, score, value, evidence.settings.confidence)
         if column and score == "":
             spread = _spread(*evidence.values_of(group, column))
     sizes = evidence.cluster_sizes(group)
@@ -305,8 +302,7 @@ def _failure(counts: Evidence) -> str | None:
     if not failed:
         return None
     given = count_of(int(counts.given[0]), _word(counts))
-    is_failed = pl.col(OUTCOME).is_in([FAILED, LOST])
-    first = str(outcomes.filter(is_failed)[REASON].min())
+    first = str(outcomes.filter(pl.col(OUTCOME).is_in([FAILED, LOST]))[REASON].min())
     return failure_text(counts.metric, failed, given, first)
 
 

@@ -56,8 +56,7 @@ class Finalizer:
     @property
     def keys(self) -> list[str]:
         """Names of the key columns of the sums."""
-        extra = [REPLICATION] if self._replications > 1 else []
-        return [*self.metric.keys, *extra]
+        return [*self.metric.keys, *([REPLICATION] if self._replications > 1 else [])]
 
     @property
     def takes_counts(self) -> bool:
@@ -77,9 +76,7 @@ class Finalizer:
             )
         apart = pl.col("group") * self._replications + pl.col(REPLICATION)
         scores = finalize(
-            self.metric,
-            sums.with_columns(group=apart).drop(REPLICATION),
-            self._context,
+            self.metric, sums.with_columns(group=apart).drop(REPLICATION), self._context
         )
         return _mean_of_replications(scores, self._replications)
 
@@ -157,8 +154,7 @@ def finalize_replicates(
         rows = int(sums.counts.size)
     else:  # values that are kept take more memory than a row
         rows = max(sums.height, int(sums.estimated_size() // _VALUE_BYTES))
-    pieces = min(replicates, -(-rows // MOST_ROWS))
-    size = -(-replicates // max(1, pieces))
+    size = -(-replicates // max(1, min(replicates, -(-rows // MOST_ROWS))))
     values: dict[str, Floats] = {}
     try:
         for first in range(0, replicates, size):
@@ -167,8 +163,7 @@ def finalize_replicates(
                 whole = values.setdefault(score, np.full(replicates, np.nan))
                 whole[first : first + count] = part
     except MetricError as error:
-        reason = f"the bootstrap failed: {error}"
-        return FinalizedReplicates({}, replicates, reason)
+        return FinalizedReplicates({}, replicates, f"the bootstrap failed: {error}")
     return FinalizedReplicates(values, replicates)
 
 
@@ -185,8 +180,7 @@ def _values_of(
         table = sums.table()
     else:
         number = pl.col("replicate") - first
-        is_chosen = (number >= 0) & (number < count)
-        table = sums.filter(is_chosen).with_columns(number)
+        table = sums.filter((number >= 0) & (number < count)).with_columns(number)
     values = finalizer(table.rename({"replicate": "group"})).drop_nulls("value")
     by_score = values.partition_by("score", as_dict=True, maintain_order=True)
     for (score,), frame in by_score.items():
@@ -293,23 +287,16 @@ def _check_scores(returned: pl.DataFrame, where: str) -> pl.DataFrame:
         raise MetricError(f"{where}: the column 'value' must hold numbers")
     if not returned["group"].dtype.is_integer() or returned["group"].null_count():
         raise MetricError(f"{where}: the column 'group' must hold integers")
-    texts = [name for name in ("score", "reason", "flag") if name in returned.columns]
-    for name in texts:
-        if returned[name].dtype not in (pl.String, pl.Null):
+    for name in ("score", "reason", "flag"):
+        if name not in returned.columns:
+            returned = returned.with_columns(pl.lit(None, pl.String).alias(name))
+        elif returned[name].dtype not in (pl.String, pl.Null):
             raise MetricError(f"{where}: the column {name!r} must hold texts")
-    defaults: dict[str, pl.Expr] = {
-        "score": pl.lit("").alias("score"),
-        "reason": pl.lit(None, dtype=pl.String).alias("reason"),
-        "flag": pl.lit(None, dtype=pl.String).alias("flag"),
-    }
-    scores = returned.with_columns(
-        [expr for name, expr in defaults.items() if name not in returned.columns]
-    ).select(
+    scores = returned.select(
         pl.col("group").cast(pl.Int64),
         pl.col("score").cast(pl.String).fill_null(""),
         pl.col("value").cast(pl.Float64),
-        pl.col("reason").cast(pl.String),
-        pl.col("flag").cast(pl.String),
+        pl.col("reason", "flag").cast(pl.String),
     )
     if scores.select("group", "score").is_duplicated().any():
         raise MetricError(f"{where}: it gives a score of a group more than once")
@@ -467,8 +454,7 @@ def _gradients(
         frames.append(changed.with_columns(group=pl.col("group") + first))
         steps[group] = (first, step)
         first += 2 * step.size
-    values = finalizer(pl.concat(frames))
-    by_score = values.partition_by("score", as_dict=True)
+    by_score = finalizer(pl.concat(frames)).partition_by("score", as_dict=True)
     found: dict[int, dict[str, Floats]] = {group: {} for group in groups}
     for (score,), frame in by_score.items():
         everything = np.full(first, np.nan)
@@ -525,11 +511,7 @@ def added_by_rows(
             for part in ("mean", "count")
         )
         distances[name] = own - mean
-        columns += [
-            np.ones(len(own)),
-            distances[name] / count,
-            distances[name] ** 2,
-        ]
+        columns += [np.ones(len(own)), distances[name] / count, distances[name] ** 2]
     columns += [
         distances[one] * distances[other]
         for one, other in pairs_of_moments([*values], merges)

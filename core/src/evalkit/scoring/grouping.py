@@ -26,7 +26,7 @@ from evalkit.scoring.numbering import (
     Codes,
     Ragged,
     expanded,
-    joined,
+    merge_sequences,
     number_rows,
     number_sequences,
 )
@@ -95,15 +95,12 @@ class Groups:
         # small integers are sorted by their digits, which is many times as fast
         small = len(self.tags) <= np.iinfo(np.uint16).max
         numbers = self.group.astype(np.uint16) if small else self.group
-        order = np.argsort(numbers, kind="stable")
-        ends = np.cumsum(self.sizes)
-        return self.position[order], ends
+        return self.position[np.argsort(numbers, kind="stable")], np.cumsum(self.sizes)
 
     def positions_of(self, group: int) -> Positions:
         """Return the positions of a group's examples, in their order."""
         positions, ends = self._sorted
-        start = ends[group - 1] if group else 0
-        return positions[start : ends[group]]
+        return positions[(ends[group - 1] if group else 0) : ends[group]]
 
 
 def unused_name(name: str, taken: Container[str | None]) -> str:
@@ -285,16 +282,10 @@ def number_groups(
 def merge_tag_sets(parts: Sequence[TagSets]) -> tuple[TagSets, list[Codes]]:
     """Number the sets of several parts together."""
     codes, items = number_rows(pl.concat([part.items for part in parts]))
-    shifts = np.cumsum([0, *(part.items.height for part in parts)])
-    sequences = joined(
-        [
-            part.sequences._replace(items=codes[part.sequences.items + shift])
-            for part, shift in zip(parts, shifts.tolist(), strict=False)
-        ]
-    )
-    numbers, first = number_sequences(sequences)
-    ends = np.cumsum([len(part) for part in parts])[:-1]
-    return TagSets(items, sequences.take(first)), list(np.split(numbers, ends))
+    sizes = [part.items.height for part in parts]
+    sets = [part.sequences for part in parts]
+    sequences, numbers = merge_sequences(sets, sizes, codes)
+    return TagSets(items, sequences), numbers
 
 
 BINS = 4
@@ -406,10 +397,7 @@ def _unknown(crossing: str, name: str, known: Sequence[str]) -> EvalkitError:
 
 
 def _part(
-    name: str,
-    tags: pl.Series,
-    facets: Sequence[str],
-    columns: Mapping[str, pl.Series],
+    name: str, tags: pl.Series, facets: Sequence[str], columns: Mapping[str, pl.Series]
 ) -> pl.Series:
     if name in facets:
         # as in a facet: no blank follows the colon

@@ -39,7 +39,7 @@ from evalkit.scoring.records import (
     why_not,
 )
 from evalkit.scoring.table import ScoringTable
-from evalkit.scoring.tally import ClusterKeys, Tallies, number_clusters
+from evalkit.scoring.tally import Tallies, number_clusters
 from evalkit.scoring.tallying import (
     Labeled,
     all_right,
@@ -93,8 +93,7 @@ def measure(
         others.
     """
     scored = []
-    parts = measured.everything, measured.table, measured.groups, settings
-    tallied = _Tallied(*parts)
+    tallied = _Tallied(measured.everything, measured.table, measured.groups, settings)
     with Workers(settings.jobs) as workers:
         for number, metric in enumerate(metrics):
             advance = partial(_advance, progress, number / len(metrics))
@@ -102,8 +101,7 @@ def measure(
             try:
                 ready = prepared(metric, measured.everything)
             except MetricError as error:
-                groups = len(measured.groups.tags)
-                scored.append(failed_scores(metric, groups, error))
+                scored.append(failed_scores(metric, len(measured.groups.tags), error))
                 continue
             for part in ready.parts():
                 known = (statistics or {}).get(part.name)
@@ -199,11 +197,7 @@ class _Tallied:
         self._table, self._groups, self._settings = table, groups, settings
         answers, repeats = len(table.ids), table.repeats
         self._sets, tag_set = number_groups(groups, answers, repeats)
-        self._clusters: ClusterKeys | None = None
-        cluster = None
-        if table.clusters is not None:
-            of_examples = table.clusters.gather_every(repeats)
-            self._clusters, cluster = number_clusters(of_examples)
+        self._clusters, cluster = number_clusters(table)
         is_counted = np.zeros(answers, dtype=bool)
         is_counted[table.frame["position"].to_numpy()] = True
         left_out = pl.select(pl.when(~pl.Series(is_counted)).then(pl.lit(MISSING)))
@@ -237,17 +231,13 @@ class _Tallied:
             return failed_scores(metric, len(groups.tags), error)
 
     def finish(
-        self,
-        metric: BoundMetric,
-        outcomes: Outcomes,
-        advance: Advance = lambda _: None,
+        self, metric: BoundMetric, outcomes: Outcomes, advance: Advance = lambda _: None
     ) -> MetricScores:
         """Turn what a metric made of the examples into its scores."""
         table = self._labeled.table
         try:
             rows = rows_of(metric, self._table, outcomes)
-            own = tally_rows(metric, self._labeled, rows)
-            metrics = {metric.name: own}
+            metrics = {metric.name: tally_rows(metric, self._labeled, rows)}
             tallies = Tallies(self._sets, self._clusters, table.replications, metrics)
             parts = table.context, tallies, self._settings, advance, self._shared
             scored = finalize_metric(metric, *parts)
@@ -267,8 +257,7 @@ class _Tallied:
         """Count statistics."""
         labeled, table = self._labeled, self._table
         rows = rows_of(metric, table, Outcomes(statistics, no_outcomes()))
-        parts = [rows, left_out_rows(metric, labeled)]
-        tally = count_rows(metric, labeled, parts)
+        tally = count_rows(metric, labeled, [rows, left_out_rows(metric, labeled)])
         counted = tally, self._sets, self._clusters, self._settings, table.repeats
         return Evidence(metric, table.context, *counted)
 

@@ -41,16 +41,7 @@ class Ragged(NamedTuple):
     def take(self, places: Codes) -> Ragged:
         """Return some of the sequences, in the given order."""
         lengths = self.lengths[places]
-        indices = expanded(self.starts[places], lengths)
-        return Ragged(self.items[indices], lengths)
-
-
-def joined(parts: Sequence[Ragged]) -> Ragged:
-    """Join sequences of several parts."""
-    return Ragged(
-        np.concatenate([part.items for part in parts]),
-        np.concatenate([part.lengths for part in parts]),
-    )
+        return Ragged(self.items[expanded(self.starts[places], lengths)], lengths)
 
 
 def expanded(starts: Codes, lengths: Codes) -> Codes:
@@ -91,10 +82,18 @@ def places_of(codes: Codes, count: int) -> Codes:
 
 
 def number_column(column: pl.Series) -> tuple[Codes, int]:
-    """Number the distinct values of a column in sorted order, null last."""
+    """Number the distinct values of a column in sorted order, null last.
+
+    An empty list and null are one.
+    """
     column = column.alias("")  # polars would take a name such as ^a$ for a pattern
     if column.null_count() == len(column):
         return np.zeros(len(column), dtype=np.int64), 1
+    if isinstance(column.dtype, pl.List):
+        lengths = column.list.len().fill_null(0).to_numpy().astype(np.int64)
+        items, _ = number_column(column.filter(column.list.len() > 0).explode())
+        codes, first = number_sequences(Ragged(items, lengths))
+        return codes, len(first)
     if column.dtype in (pl.Enum, pl.Boolean):
         column = column.to_physical().cast(pl.UInt32)
     if column.dtype.is_signed_integer():
@@ -173,3 +172,28 @@ def number_sequences(sequences: Ragged) -> tuple[Codes, Codes]:
     numbers = np.zeros(len(lengths), dtype=np.int64)
     numbers[~is_empty] = items + count
     return numbers, places_of(numbers, count + int(items.max(initial=-1)) + 1)
+
+
+def merge_sequences(
+    parts: Sequence[Ragged], sizes: Sequence[int], codes: Codes
+) -> tuple[Ragged, list[Codes]]:
+    """Number the distinct sequences of several parts together.
+
+    Args:
+        parts: The sequences of each part.
+        sizes: The number of distinct items of each part.
+        codes: The new numbers of the items of all parts, one part after the other.
+
+    Returns:
+        The distinct sequences of the new numbers, and the number of each sequence by
+        part.
+    """
+    shifts = np.cumsum([0, *sizes])[:-1]
+    items = [
+        codes[part.items + shift] for part, shift in zip(parts, shifts, strict=True)
+    ]
+    lengths = [part.lengths for part in parts]
+    together = Ragged(np.concatenate(items), np.concatenate(lengths))
+    numbers, first = number_sequences(together)
+    ends = np.cumsum([len(each) for each in lengths])[:-1]
+    return together.take(first), list(np.split(numbers, ends))

@@ -135,8 +135,7 @@ def _of_part(
     if id(table.frame) not in kept:
         if len(kept) == _KEPT_PASSES:
             kept.pop(next(iter(kept)))
-        joined = _pass(whole, table, workers, advance)
-        kept[id(table.frame)] = (table.frame, joined)
+        kept[id(table.frame)] = (table.frame, _pass(whole, table, workers, advance))
     found = split_outcomes(kept[id(table.frame)][1], metric.part)
     failed = found.unscored.filter("failed")
     if failed.height and found.statistics.is_empty() and not table.is_part:

@@ -139,8 +139,7 @@ def join_numbers(
 def split_outcomes(frame: pl.DataFrame, part: str | None = None) -> Outcomes:
     """Tell the examples with a score from those without, for one score of several."""
     if part is not None:
-        is_of_all = pl.col(PART).is_null()
-        frame = frame.filter((pl.col(PART) == part) | is_of_all)
+        frame = frame.filter((pl.col(PART) == part) | pl.col(PART).is_null())
     is_scored = frame[REASON].is_null()
     unscored = frame.filter(~is_scored).select(
         pl.col("position").cast(pl.UInt32), reason=REASON, failed=IS_FAILED
@@ -462,8 +461,7 @@ def why_failed(
 ) -> str | None:
     """Say for how many examples no column could be computed that a metric reads."""
     failed = unsaid.filter("failed")["reason"]
-    word = "answer" if table.repeats > 1 else "example"
-    given = count_of(table.frame.height, word)
+    given = count_of(table.frame.height, "answer" if table.repeats > 1 else "example")
     return failure_text(metric, len(failed), given, failed[0]) if len(failed) else None
 
 

@@ -175,8 +175,7 @@ class _Rows:
 
     def _refused(self, row: int, why: str) -> None:
         origin, uid = self._metric.component.origin, self._batch.id_of(row)
-        text = f"{origin}: {self._hook} for the example {uid!r}: {why}"
-        self._leave(row, text, True)
+        self._leave(row, f"{origin}: {self._hook} for the example {uid!r}: {why}", True)
 
     def _single(
         self,
@@ -221,10 +220,8 @@ class _Rows:
         rows, values = self._of_names(rows, values, names, "scores")
         frames = []
         for name in names:
-            column = [value[name] for value in values]
-            kept, given = self._given(column, rows, name)
-            metric = self._metric.score_of(name)
-            scores = self._single(metric, kept, given, name)
+            kept, given = self._given([value[name] for value in values], rows, name)
+            scores = self._single(self._metric.score_of(name), kept, given, name)
             frames.append(scores.with_columns(pl.lit(name).alias(PART)))
         return pl.concat(frames)
 
@@ -349,8 +346,7 @@ def batch_statistics(metric: BoundMetric, batch: Batch) -> pl.DataFrame:
             raise MetricError(text) from problem.cause
         keep_cause(metric, problem.cause)
         left.append(Left(position, text, True))
-        others = batch.frame.filter(pl.col("position") != position)
-        batch = batch._replace(frame=others)
+        batch = batch._replace(frame=batch.frame.filter(pl.col("position") != position))
 
 
 def _attempt(metric: BoundMetric, batch: Batch) -> pl.DataFrame | _Problem:
@@ -426,11 +422,7 @@ def _shape_problem(metric: BoundMetric, returned: object) -> _Problem | None:
             f" must return a polars DataFrame, returned {type(returned).__name__}"
         )
     per_example = metric.per_example
-    wanted = [
-        "row",
-        *metric.keys,
-        *([per_example] if per_example else []),
-    ]
+    wanted = ["row", *metric.keys, *([per_example] if per_example else [])]
     missing = [name for name in wanted if name not in returned.columns]
     if missing:
         return _rule(f": the column {missing[0]!r} is missing")

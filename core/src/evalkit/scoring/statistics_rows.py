@@ -82,8 +82,7 @@ class StatisticsRows:
             how="left",
             maintain_order="left",
         )
-        number = numbered["__number"].to_numpy().astype(np.int64)
-        return unique.drop("__number"), number
+        return unique.drop("__number"), numbered["__number"].to_numpy().astype(np.int64)
 
 
 def merge_cells(
@@ -320,8 +319,7 @@ def replicate_merged(draws: UnitDraws, merges: Mapping[str, MergeKind]) -> pl.Da
 def _summed(draws: UnitDraws, first: int, drawn: NDArray[np.int32]) -> pl.DataFrame:
     rows, starts = draws.rows, draws.cell_starts
     values = rows.values[draws.codes]
-    is_drawn = (segment_sums(drawn, starts) > 0).T.ravel()
-    chosen = np.flatnonzero(is_drawn)
+    chosen = np.flatnonzero((segment_sums(drawn, starts) > 0).T.ravel())
     columns = [pl.Series("replicate", first + chosen // len(starts))]
     if rows.keys:
         columns += draws.cells[chosen % len(starts)].get_columns()

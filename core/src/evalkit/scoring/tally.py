@@ -22,14 +22,13 @@ from evalkit.scoring.numbering import (
     Codes,
     Ragged,
     dense,
-    joined,
-    number_column,
+    merge_sequences,
     number_rows,
     number_sequences,
-    places_of,
     summed,
 )
 from evalkit.scoring.records import OUTCOME, OUTCOMES, REASON, SCORED, SILENT
+from evalkit.scoring.table import ScoringTable
 
 ClusterKeys = NDArray[np.uint64]
 
@@ -118,26 +117,11 @@ def count_answers(
     answers: pl.DataFrame, tag_set: Codes, times: Codes | None = None
 ) -> AnswerTally:
     """Count the answers of examples by tag set."""
-    codes, size = np.zeros(answers.height, dtype=np.int64), 1
-    for column in answers.get_columns():
-        own, count = _number_answers(column)
-        codes, distinct = dense(codes * count + own, size * count)
-        size = len(distinct)
-    places = places_of(codes, size)
+    codes, distinct = number_rows(answers)
     times = np.ones(len(codes), dtype=np.int64) if times is None else times
-    sets = int(tag_set.max(initial=0)) + 1
+    sets, size = int(tag_set.max(initial=0)) + 1, max(1, distinct.height)
     keys, sums = summed(tag_set * size + codes, sets * size, times)
-    distinct_answers = answers[places] if answers.height else answers
-    return AnswerTally(distinct_answers, keys // size, keys % size, sums)
-
-
-def _number_answers(column: pl.Series) -> tuple[Codes, int]:
-    if not isinstance(column.dtype, pl.List):
-        return number_column(column)
-    lengths = column.list.len().fill_null(0).to_numpy().astype(np.int64)
-    items, _ = number_column(column.filter(column.list.len() > 0).explode())
-    codes, first = number_sequences(Ragged(items, lengths))
-    return codes, len(first)
+    return AnswerTally(distinct, keys // size, keys % size, sums)
 
 
 def merge_tallies(parts: Sequence[Tallies]) -> Tallies:
@@ -240,9 +224,11 @@ def _merge_answers(
     return count_answers(answers, np.concatenate(sets), times)
 
 
-def number_clusters(clusters: pl.Series) -> tuple[ClusterKeys, Codes]:
-    """Number the clusters of examples by their keys."""
-    keys = clusters.cast(pl.UInt64).to_numpy()
+def number_clusters(table: ScoringTable) -> tuple[ClusterKeys | None, Codes | None]:
+    """Number the clusters of the examples of a table by their keys."""
+    if table.clusters is None:
+        return None, None
+    keys = table.clusters.gather_every(table.repeats).cast(pl.UInt64).to_numpy()
     distinct, codes = np.unique(keys, return_inverse=True)
     return distinct, codes
 
@@ -349,17 +335,9 @@ def merge_patterns(parts: Sequence[Patterns]) -> tuple[Patterns, list[Codes]]:
     rows = _ordered(pl.concat(frames, how="diagonal_relaxed"), keys)
     codes, distinct = number_rows(rows)
     # rows are sorted in each part as in the whole, so their order in a pattern stays
-    shifts = np.cumsum([0, *(frame.height for frame in frames)])
-    sequences = joined(
-        [
-            part.sequences._replace(items=codes[part.sequences.items + shift])
-            for part, shift in zip(parts, shifts.tolist(), strict=False)
-        ]
-    )
-    numbers, first = number_sequences(sequences)
-    ends = np.cumsum([len(part) for part in parts])[:-1]
-    merged = Patterns(distinct, keys, sequences.take(first))
-    return merged, list(np.split(numbers, ends))
+    sizes, patterns = [each.height for each in frames], [p.sequences for p in parts]
+    sequences, numbers = merge_sequences(patterns, sizes, codes)
+    return Patterns(distinct, keys, sequences), numbers
 
 
 def average_patterns(patterns: Patterns) -> Patterns:
@@ -375,8 +353,7 @@ def average_patterns(patterns: Patterns) -> Patterns:
         outcome.cast(OUTCOMES).alias(OUTCOME),
         pl.lit(None, dtype=pl.String).alias(REASON),
     )
-    one_each = np.ones(len(patterns), dtype=np.int64)
-    sequences = Ragged(np.arange(len(patterns)), one_each)
+    sequences = Ragged(np.arange(len(patterns)), np.ones(len(patterns), dtype=np.int64))
     return Patterns(_ordered(rows, ()), (), sequences)
 
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring.grouping import TagSets, number_tag_sets
+from evalkit.scoring.grouping import number_tag_sets
 from evalkit.scoring.numbering import Codes
 from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.records import (
@@ -34,7 +34,6 @@ from evalkit.scoring.table import ScoringTable, joined_replications
 from evalkit.scoring.tally import (
     REPLICATION,
     AnswerTally,
-    ClusterKeys,
     MetricTally,
     Tallies,
     Tally,
@@ -78,24 +77,6 @@ class Labeled:
         return len(self.tag_set)
 
 
-def label(
-    table: ScoringTable,
-    left_out: pl.Series,
-    tags: pl.Series,
-    crossings: Mapping[str, pl.Series] | None = None,
-) -> tuple[TagSets, Labeled, ClusterKeys | None]:
-    """Number the tag sets and clusters of the examples of a table."""
-    repeats = table.repeats
-    of_examples = {
-        by: lists.gather_every(repeats) for by, lists in (crossings or {}).items()
-    }
-    tag_sets, tag_set = number_tag_sets(tags.gather_every(repeats), of_examples)
-    if table.clusters is None:
-        return tag_sets, Labeled(table, left_out, tag_set, None), None
-    keys, cluster = number_clusters(table.clusters.gather_every(repeats))
-    return tag_sets, Labeled(table, left_out, tag_set, cluster), keys
-
-
 def tally_table(
     metrics: Sequence[BoundMetric],
     table: ScoringTable,
@@ -117,14 +98,19 @@ def tally_table(
     Returns:
         The tallies.
     """
-    tag_sets, labeled, keys = label(table, left_out, tags, crossings)
+    repeats = table.repeats
+    of_examples = {
+        by: lists.gather_every(repeats) for by, lists in (crossings or {}).items()
+    }
+    tag_sets, tag_set = number_tag_sets(tags.gather_every(repeats), of_examples)
+    keys, cluster = number_clusters(table)
+    labeled = Labeled(table, left_out, tag_set, cluster)
     by_name = {
         metric.name: tally_metric(metric, labeled)
         for whole in metrics
         for metric in whole.parts()
     }
-    counted = count_targets(labeled)
-    return Tallies(tag_sets, keys, table.replications, by_name, counted)
+    return Tallies(tag_sets, keys, table.replications, by_name, count_targets(labeled))
 
 
 def tally_metric(metric: BoundMetric, labeled: Labeled) -> MetricTally:
@@ -287,6 +273,5 @@ def count_targets(labeled: Labeled) -> AnswerTally | None:
     columns = [target]
     chosen = position.to_numpy().astype(np.int64) // repeats
     if table.choices is not None:
-        options = table.choices.gather(chosen * repeats)
-        columns.append(options.alias("choices"))
+        columns.append(table.choices.gather(chosen * repeats).alias("choices"))
     return count_answers(pl.DataFrame(columns), labeled.tag_set[chosen])

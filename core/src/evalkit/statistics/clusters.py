@@ -54,8 +54,7 @@ def clustered_error(residuals: Floats, sizes: Floats) -> float:
     Returns:
         The standard error; infinite where the squares are too large to add up.
     """
-    n = float(sizes.sum())
-    return adjusted_root(residuals, sizes) / n
+    return adjusted_root(residuals, sizes) / float(sizes.sum())
 
 
 def adjusted_root(
@@ -102,8 +101,7 @@ def degrees_of_freedom(sizes: Floats, correlation: float = 0.0) -> float:
     aa, bb, ab = float(a @ a), float(b @ b), float(a @ b)
     squares = 2 * aa * bb + 2 * ab**2 + (total * aa) ** 2 - 4 * total * aa * ab
     squares += float((diagonal**2 - apart**2).sum())
-    found = float(diagonal.sum()) ** 2 / squares
-    return min(max(1.0, found), len(sizes) - 1.0)
+    return min(max(1.0, float(diagonal.sum()) ** 2 / squares), len(sizes) - 1.0)
 
 
 def cautious_degrees(sizes: Floats, correlation: float) -> float:

@@ -113,8 +113,7 @@ def _permuted(
     parts = []
     for count in _blocks(len(values)):
         drawn = random.permuted(np.tile(values, (count, 1)), axis=1)
-        totals = np.add.reduceat(drawn, starts, axis=1)
-        parts.append((totals**2 / sizes).sum(axis=1))
+        parts.append((np.add.reduceat(drawn, starts, axis=1) ** 2 / sizes).sum(axis=1))
     return _p_value(np.concatenate(parts), observed)
 
 
@@ -187,7 +186,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
     greatest = 0.0
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     for place, index in enumerate(order):
-        remaining = len(p_values) - place
-        greatest = max(greatest, min(1.0, remaining * p_values[index]))
+        greatest = max(greatest, min(1.0, (len(p_values) - place) * p_values[index]))
         adjusted[index] = greatest
     return adjusted

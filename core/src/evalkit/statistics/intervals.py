@@ -106,8 +106,7 @@ def wilson(share: float, n: float, quantile: float) -> tuple[float, float]:
         * math.sqrt(share * (1 - share) / n + square / (4 * n**2))
     )
     low = 0.0 if share == 0 else max(0.0, centre - half)
-    high = 1.0 if share == 1 else min(1.0, centre + half)
-    return low, high
+    return low, 1.0 if share == 1 else min(1.0, centre + half)
 
 
 def clustered_share_interval(
@@ -151,8 +150,7 @@ def _too_few(sizes: Floats) -> str | None:
 
 
 def _cluster_flags(totals: Floats, sizes: Floats) -> tuple[str, ...]:
-    is_related = sizes_go_with_scores(totals, sizes)
-    return (SIZES_GO_WITH_SCORES,) if is_related else ()
+    return (SIZES_GO_WITH_SCORES,) if sizes_go_with_scores(totals, sizes) else ()
 
 
 def _design_effect(totals: Floats, sizes: Floats, share: float, error: float) -> float:
@@ -196,8 +194,7 @@ def mean_interval(values: Floats, counts: Floats, confidence: float) -> Interval
         squares = counts * (values - mean) ** 2
     total = sum_or_infinity(squares) if np.isfinite(squares).all() else math.inf
     error = math.sqrt(total / (n - 1) / n)
-    size = float(np.abs(values).max())
-    found = _student(mean, error, n - 1, confidence, "t", size)
+    found = _student(mean, error, n - 1, confidence, "t", float(np.abs(values).max()))
     return _flagged(found, few_examples(n))
 
 

@@ -194,8 +194,7 @@ def corrected_bounds(
     slack = 1e-12 * max(1.0, abs(centre))
     below = np.count_nonzero(replicates < centre - slack)
     equal = np.count_nonzero(np.abs(replicates - centre) <= slack)
-    share = (float(below) + equal / 2 + 0.5) / (len(replicates) + 1)
-    shift = 2 * normal.inv_cdf(share)
+    shift = 2 * normal.inv_cdf((float(below) + equal / 2 + 0.5) / (len(replicates) + 1))
     quantile = normal_quantile(confidence)
     levels = [normal.cdf(shift - quantile), normal.cdf(shift + quantile)]
     low, high = np.quantile(replicates, levels)

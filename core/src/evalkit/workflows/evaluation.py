@@ -319,8 +319,7 @@ def open_predictions(
         )
     with TemporaryDirectory(prefix="evalkit-responses-") as folder:
         rows = restore_responses(kept, run.record.predictions.name, Path(folder))
-        own = _with_recorded(options, run)
-        yield GivenPredictions(rows, lambda: kept, own, run)
+        yield GivenPredictions(rows, lambda: kept, _with_recorded(options, run), run)
 
 
 def _run_of(predictions: Any) -> Result | None:

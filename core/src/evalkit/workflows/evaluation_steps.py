@@ -26,11 +26,7 @@ from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.column_stages import BoundColumns, ColumnStage
-from evalkit.predictions.preparation import (
-    Predictions,
-    Prepared,
-    prepare,
-)
+from evalkit.predictions.preparation import Predictions, Prepared, prepare
 from evalkit.predictions.row_sources import bind_rows
 from evalkit.predictions.table import prediction_column, scoring_table
 from evalkit.runs.options import EvaluationOptions
@@ -236,8 +232,7 @@ def _own_scores(
     frame = examples.frame.drop("cluster").with_columns(
         prediction_column(examples, alignment.predictions).alias("pred"), *fields
     )
-    scored = alignment.statuses == "scored"
-    return own_scores(dataset, frame.filter(scored), groups)
+    return own_scores(dataset, frame.filter(alignment.statuses == "scored"), groups)
 
 
 AGAINST = "against"
@@ -276,10 +271,7 @@ def beside(run: Result | None, prepared: Prepared) -> Prepared:
 
 
 def announce(
-    result: Result,
-    scores: Sequence[Score],
-    refused: Sequence[str],
-    watchers: Observers,
+    result: Result, scores: Sequence[Score], refused: Sequence[str], watchers: Observers
 ) -> None:
     """Tell the observers what came of an evaluation."""
     if not watchers:

@@ -107,8 +107,7 @@ def score(
         targets = _scored_values("targets", targets)
     kind = answer_kind or _kind_of(targets)
     declared = None if labels is None else tuple(labels)
-    known = None if job is None else given_job(job)
-    context = MetricContext(declared, kind, job=known)
+    context = MetricContext(declared, kind, job=None if job is None else given_job(job))
     ids = [str(number) for number in range(len(targets))]
     if kind == "spans":
         frame = _frame_of_spans(predictions, targets)

@@ -119,8 +119,7 @@ def _rescored(
     for metric in bound:
         if error := errors.get(metric.name):
             failure = MetricError(f"{metric.component.origin}: {error}")
-            groups = len(measured.groups.tags)
-            scored.append(failed_scores(metric, groups, failure))
+            scored.append(failed_scores(metric, len(measured.groups.tags), failure))
     order = {
         part.name: at for at, metric in enumerate(bound) for part in metric.parts()
     }
@@ -218,8 +217,7 @@ def score_crossings(
     crossings = read_crossings([by] if isinstance(by, str) else by)
     resolver = Resolver(registry or Registry())
     measured, ready, errors = load_metrics(parent, parent.record.metrics, resolver)
-    crossed = _crossed(parent, crossings)
-    groups = group_by_tag(examples_of(parent)["tags"], crossed)
+    groups = group_by_tag(examples_of(parent)["tags"], _crossed(parent, crossings))
     lost = [f"{name} was not computed by group: {errors[name]}" for name in errors]
     if not ready:
         raise PluginError(

@@ -17,7 +17,6 @@ from evalkit import EvalkitError, Metric
 from evalkit.errors import AlignmentError, StorageError
 from evalkit.runs.results import Result
 from evalkit_analysis_compare import Comparison, compare, plan
-from evalkit_analysis_compare import lists as paired_lists
 from evalkit_analysis_compare.paired_shares import tango_interval
 from evalkit_analysis_compare.pairing import pair_runs
 from evalkit_analysis_compare.records import ComparedScore
@@ -1050,10 +1049,6 @@ def test_a_function_that_does_not_take_these_answers() -> None:
     assert row.reason == "the metric does not take answers of the kind 'one'"
 
 
-def test_nothing_drawn_has_no_value() -> None:
-    assert paired_lists._value(None, [], 1) == (None, "nothing was drawn")  # type: ignore[arg-type]
-
-
 class Nothing(MacroF1):
     def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
         nothing = pl.lit(None, dtype=pl.Float64)
@@ -1079,13 +1074,6 @@ def test_sums_without_a_value_or_an_example() -> None:
     row = only(compare(*half, metrics=[named(MacroF1, "macro-f1")]))
     assert row.conclusion.startswith("not compared: ")
     assert (row.n, row.p_value) == (0, None)
-
-
-def test_evalkit_has_the_public_names() -> None:
-    assert evalkit.compare is compare
-    assert evalkit.plan is plan
-    assert evalkit.Comparison is Comparison
-    assert evalkit.ComparedScore is ComparedScore
 
 
 def test_what_macro_f1_detects_between_extremes_is_what_equal_models_would_show() -> (

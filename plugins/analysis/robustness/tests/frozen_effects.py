@@ -2,11 +2,7 @@
 
 from typing import Any
 
-from evalkit_analysis_robustness import (
-    evaluate_perturbed,
-    find_effects,
-    find_flips,
-)
+from evalkit_analysis_robustness import evaluate_perturbed, find_effects, find_flips
 
 
 def effects_and_flips(

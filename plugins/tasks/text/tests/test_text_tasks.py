@@ -103,7 +103,6 @@ def valid_prob(task: str) -> dict[str, float]:
 
 labelled = pytest.mark.parametrize("task", LABELS)
 every_task = pytest.mark.parametrize("task", INPUTS)
-some_tasks = pytest.mark.parametrize("task", ["nli", "qa"])
 
 
 # What the keys are
@@ -447,47 +446,6 @@ def test_shares_rounded_to_four_digits_are_a_distribution(counts: list[int]) -> 
 # Ids
 
 
-@some_tasks
-@pytest.mark.parametrize("key", ["id", "uid"])
-@pytest.mark.parametrize("uid", ["1", 1])
-def test_id_may_be_a_text_or_an_integer_under_both_names(
-    task: str, key: str, uid: str | int
-) -> None:
-    result = evaluate(task, {key: uid, **ANSWERS[task]})
-    assert (result.counts["scored"], result.problems) == (2, ())
-
-
-@some_tasks
-@pytest.mark.parametrize("uid", ["9", "01", " 1", "1.0"])
-def test_unknown_id_is_reported_beside_the_example_it_leaves_out(
-    task: str, uid: str
-) -> None:
-    result = evaluate(task, {"id": uid, **ANSWERS[task]})
-    unknown, missing = result.problems
-    assert (unknown.status, unknown.line, unknown.id) == ("unknown", 1, uid)
-    assert unknown.violations == (("id", "must be the id of an example", uid),)
-    assert (missing.status, missing.line, missing.id) == ("missing", None, "1")
-    counts = result.counts
-    assert (counts["unknown"], counts["missing"], counts["scored"]) == (1, 1, 1)
-
-
-@some_tasks
-@pytest.mark.parametrize("uid", [1.0, None, True, "", ["1"]])
-def test_unusable_id_is_reported_with_its_value(task: str, uid: Any) -> None:
-    result = evaluate(task, {"id": uid, **ANSWERS[task]})
-    ((field, rule, value),) = result.problems[0].violations
-    assert result.problems[0].status == "unreadable"
-    assert (field, value) == ("id", uid)
-    assert rule == "must be a text that is not empty or an integer"
-
-
-@some_tasks
-def test_response_without_an_id_is_reported(task: str) -> None:
-    result = evaluate(task, ANSWERS[task])
-    assert result.problems[0].status == "unreadable"
-    assert result.problems[0].violations == (("id", "is required", None),)
-
-
 # Keys that nobody declared
 
 
@@ -517,11 +475,6 @@ def test_conf_is_undeclared_for_nli_and_prob_for_qa() -> None:
         assert f"1 row with the key {key!r}" in notice
 
 
-def test_error_that_a_model_reports_is_quoted() -> None:
-    found = violations("nli", {"error": "out of memory", "label": "neutral"})
-    assert found == [("error", "the model reports an error", "out of memory")]
-
-
 # Files, and what a user reads
 
 
@@ -542,11 +495,6 @@ def test_refusal_says_line_id_field_rule_and_value(tmp_path: Path) -> None:
     ) in message
     assert caught.value.result is not None
     assert caught.value.result.counts["invalid"] == 1
-
-
-def test_fewer_responses_than_examples_are_refused() -> None:
-    with pytest.raises(evalkit.AlignmentError, match="1 example without a prediction"):
-        evalkit.evaluate(dataset_of("nli"), [{"id": "1", "label": "neutral"}])
 
 
 def test_numbers_beyond_floats_in_a_file_stop_nothing(tmp_path: Path) -> None:
@@ -572,27 +520,6 @@ def test_numbers_beyond_floats_in_a_file_stop_nothing(tmp_path: Path) -> None:
 
 
 # Inputs
-
-
-@every_task
-def test_example_without_a_required_field_is_named(task: str) -> None:
-    absent = next(iter(INPUTS[task]))
-    row = {"uid": "e7", **INPUTS[task], **ANSWERS[task]}
-    del row[absent]
-    dataset = type(
-        "Rows", (evalkit.Dataset,), {"task": task, "load": lambda self, split: [row]}
-    )
-    with pytest.raises(evalkit.SchemaError, match=f"'e7'.*{absent}: is required"):
-        evalkit.evaluate(dataset, [])
-
-
-def test_gold_label_of_another_task_is_refused() -> None:
-    dataset = dataset_of("nli", answers=["neutral", "hateful"])
-    with pytest.raises(
-        evalkit.SchemaError,
-        match=r"uid '2'\): label: must be one of .* contradictory, found 'hateful'",
-    ):
-        evalkit.evaluate(dataset, [])
 
 
 # Labels that come from the data set

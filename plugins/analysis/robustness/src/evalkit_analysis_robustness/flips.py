@@ -14,11 +14,7 @@ from evalkit.errors import DataError, StorageError
 from evalkit.reporting import count_of
 from evalkit.runs.stored import examples_of
 from evalkit.runs.views import score_column_of
-from evalkit_analysis_robustness.results import (
-    Effects,
-    find_effects,
-    find_original,
-)
+from evalkit_analysis_robustness.results import Effects, find_effects, find_original
 
 Flip = Literal["right-to-wrong", "wrong-to-right", "wrong-to-other-wrong"]
 

@@ -76,15 +76,19 @@ def expand(reference: str, registry: Registry) -> Expansion:
     """Find the variants and extractors of a benchmark that a reference leaves open.
 
     Args:
-        reference: How a user names a data set that a benchmark file declares.
+        reference: How a user names a data set.
         registry: Where plugins are found.
 
     Returns:
-        All that the reference allows.
+        All that the reference allows. What is no benchmark stands for itself.
 
     Raises:
         PluginError: There is no such data set, or its file cannot be read.
     """
+    declared = {each.name for each in registry.catalog.components if each.own_kind}
+    plain = reference.partition(":")[0].partition("@")[0]
+    if plain not in declared and registry.catalog.reader_of(reference) is None:
+        return Expansion({reference: (reference,)})
     # a name that is no benchmark needs no schema
     from evalkit_benchmarks_declared.datasets import EXTRACT, axes_of
 

@@ -25,9 +25,10 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 FieldType = Annotated[str, Field(pattern=r"^(texts?|number|integer|boolean)\??$")]
 """Type of an input field; a trailing `?` makes the field optional."""
 
-AnswerType = Literal["label", "choice", "text", "number", "spans", "labels"]
+AnswerType = Literal["label", "choice", "text", "number", "spans", "labels", "none"]
 """What a right answer is: one of `labels`, one of the example's own options, a text,
-a number, spans of a text, or several of `labels`."""
+a number, spans of a text, or several of `labels`; `none` for texts whose probability
+is asked (`method: language-modelling`)."""
 
 ModelKind = Literal["base", "instruct", "reasoning"]
 """Kind of model that a prompt is for."""
@@ -156,6 +157,8 @@ class Shots(Declared):
     Default: if the source is the split that is evaluated."""
     examples: list[dict[str, JsonValue]] | None = None
     """The shots themselves: input fields, and `answer`."""
+    fewer: bool = False
+    """Whether all are shown, with a notice, where there are fewer than `count`."""
     seed: Integer | None = None
 
 

@@ -46,6 +46,7 @@ SHAPES: Mapping[str, Shape] = {
     "number": Shape({"answer": (_NUMBER, ...)}, "number", "mae"),
     "labels": Shape({"labels": (list[str], ...)}, "all-of", "multilabel-f1"),
     "spans": Shape({"spans": (list[Span], ...)}, "spans", "span-f1"),
+    "none": Shape({"logprob": (_NUMBER, ...)}, "none", "perplexity"),
 }
 """Response, answer kind and metrics by type of answer."""
 

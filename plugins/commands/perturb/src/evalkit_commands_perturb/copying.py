@@ -18,12 +18,7 @@ from evalkit_commands_perturb.names import identity_of, row_suffix
 from evalkit_commands_perturb.rng import LazyRandom
 from evalkit_commands_perturb.scopes import OF_COPIES, Settings, scope_of
 from evalkit_commands_perturb.states import Changed, State
-from evalkit_commands_perturb.steps import (
-    Step,
-    TextRandom,
-    changed_tags,
-    effect_of,
-)
+from evalkit_commands_perturb.steps import Step, TextRandom, changed_tags, effect_of
 from evalkit_commands_perturb.texts import Place, text_at, with_text
 
 

@@ -6,13 +6,7 @@ import base64
 import hashlib
 from importlib.resources import files
 
-from evalkit_commands_report.markup import (
-    Child,
-    Markup,
-    element,
-    fragment,
-    raw_element,
-)
+from evalkit_commands_report.markup import Child, Markup, element, fragment, raw_element
 
 
 def make_document(

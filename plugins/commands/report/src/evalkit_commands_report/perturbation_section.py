@@ -10,12 +10,7 @@ from evalkit_commands_report.axes import Axis, make_axis
 from evalkit_commands_report.gathering import Gathered, Shown
 from evalkit_commands_report.intervals import axis_line, interval_line, mark
 from evalkit_commands_report.markup import Child, Markup, element, fragment
-from evalkit_commands_report.numbers import (
-    clipped,
-    n_of,
-    score_number,
-    value_of,
-)
+from evalkit_commands_report.numbers import clipped, n_of, score_number, value_of
 
 if TYPE_CHECKING:
     from evalkit import Score

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
-from evalkit import Metric, NotScored
+from evalkit import Metric, NotScored, Parameters
+
+
+class SeahelmLogprobParameters(Parameters):
+    """Which text's probability counts."""
+
+    of: Literal["text", "answer"] = "text"
+    """`text`: that of the response. `answer`: that of the right one among ranked
+    options, which the prompt method `separate` asks for."""
 
 
 class SeahelmLogprob(Metric):
@@ -18,8 +26,9 @@ class SeahelmLogprob(Metric):
     `bits-per-byte` divide by the length. A response without a `logprob`, or with one
     above 0, infinite or NaN, is not scored; of one number `#log` is that number
     (SEA-HELM: 0). Where a missing response counts it has the probability 0, and `#log`
-    is null, as no logarithm is the least. Range 0 to 1, in %, higher is better;
-    Student's t interval.
+    is null, as no logarithm is the least. With `of=answer` it is the probability of the
+    right option among those of a response (`responses`, each with its `logprob`). Range
+    0 to 1, in %, higher is better; Student's t interval.
 
     Source: Susanto et al., SEA-HELM: Southeast Asian Holistic Evaluation of Language
     Models, 2025; `LogProbMetric` of SEA-HELM 1.2.0.
@@ -32,6 +41,7 @@ class SeahelmLogprob(Metric):
         0.375
     """
 
+    Parameters = SeahelmLogprobParameters
     unit = "%"
     bounds = (0.0, 1.0)
     higher_is_better = True
@@ -45,13 +55,22 @@ class SeahelmLogprob(Metric):
         "log": {"unit": "", "scale": 1.0, "bounds": (None, 0.0), "worst_value": None},
     }
 
+    def __init__(self, parameters: SeahelmLogprobParameters | None = None) -> None:
+        super().__init__(parameters)
+        if parameters is not None and parameters.of == "answer":
+            vars(self).update(columns=("responses", "responses.logprob"))
+
     def score_example(
         self, prediction: Any, target: Any, fields: Mapping[str, Any]
     ) -> dict[str, float] | NotScored:
         """Return the probability and its logarithm."""
-        logprob = fields["logprob"]
+        if "logprob" in fields:
+            logprob, what = fields["logprob"], "the response holds no `logprob`"
+        else:
+            options, logprobs = fields["responses"], fields["responses.logprob"]
+            known = dict(zip(options or (), logprobs or (), strict=False))
+            logprob, what = known.get(target), "the right option has no `logprob`"
         is_number = isinstance(logprob, int | float) and not isinstance(logprob, bool)
         if not is_number or not -math.inf < logprob <= 0:
-            reason = "the response holds no `logprob` that is a number of at most 0"
-            return NotScored(reason)
+            return NotScored(f"{what} that is a number of at most 0")
         return {"": math.exp(logprob), "log": float(logprob)}

@@ -18,6 +18,9 @@ class MathMatchParameters(Parameters):
 
     ignore_units: bool = True
     """Ignore units and currencies; `false` compares them."""
+    as_written: bool = False
+    """Let math-verify read texts as they are, as SEA-HELM does: no text is taken for
+    LaTeX, of several boxes all are read, and equal texts need not be equal."""
 
 
 class MathMatch(Metric):
@@ -55,7 +58,9 @@ class MathMatch(Metric):
 
     def __init__(self, parameters: MathMatchParameters | None = None) -> None:
         super().__init__(parameters)
-        self._ignore_units = (parameters or MathMatchParameters()).ignore_units
+        settings = parameters or MathMatchParameters()
+        self._ignore_units = settings.ignore_units
+        self._is_as_written = settings.as_written
 
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         """Return whether every example is right, or why it is not scored."""
@@ -97,12 +102,13 @@ class MathMatch(Metric):
     ) -> tuple[float, float, str | None]:
         texts = [answer.strip() for answer in answers if answer is not None]
         text = (prediction or "").strip()
+        read = str if self._is_as_written else as_latex
         request = {
-            "prediction": as_latex(text),
-            "answers": [as_latex(answer) for answer in texts if answer],
+            "prediction": read(text),
+            "answers": [read(answer) for answer in texts if answer],
             "ignore_units": self._ignore_units,
         }
-        is_same = prediction is not None and text in texts
+        is_same = prediction is not None and text in texts and read is as_latex
         try:
             equal = COMPARER.compare(request)
         except TimeLimitError:

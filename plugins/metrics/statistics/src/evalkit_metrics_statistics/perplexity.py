@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import polars as pl
 
+from evalkit import Parameters
 from evalkit_metrics_statistics.log_probabilities import LOGPROB, RatioMetric
 from evalkit_metrics_statistics.token_lists import TOKENS
+
+
+class PerplexityParameters(Parameters):
+    """What the log-probabilities are divided by."""
+
+    by: Literal["tokens", "words", "bytes"] = "tokens"
+    """What is counted: `num_tokens`, `num_words` or `num_bytes`, of the response or the
+    input."""
 
 
 class Perplexity(RatioMetric):
@@ -34,10 +45,27 @@ class Perplexity(RatioMetric):
         2.0
     """
 
-    columns = (LOGPROB, "num_tokens", TOKENS)
-    optional_columns = columns
-    counts_tokens = True
+    Parameters = PerplexityParameters
     bounds = (1.0, None)
+
+    @property
+    def _by(self) -> str:
+        return str(getattr(self.parameters, "by", "tokens"))
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The fields that it reads."""
+        return (LOGPROB, f"num_{self._by}", TOKENS)
+
+    @property
+    def counts_tokens(self) -> bool:  # type: ignore[override]
+        """Whether what is counted is tokens, so that a list of them is enough."""
+        return self._by == "tokens"
+
+    @property
+    def optional_columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Those that data and responses may lack."""
+        return self.columns if self.counts_tokens else (LOGPROB, TOKENS)
 
     def value(self, nats: pl.Expr) -> pl.Expr:
         """Return e to the power of nats per token."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
@@ -64,7 +65,9 @@ def _check_fields(prompt: Prompt, inputs: ModelInputs) -> None:
     ):
         _refuse_unknown(key, text, _COMMON, "is the same for all examples, and ")
     fields_of(prompt.answer)
-    if not any(field not in _COMMON for field in prompt.named()):
+    # an option may be the whole text
+    is_scored = prompt.uses_continuations and choices_name(prompt, inputs) is not None
+    if not is_scored and not any(name not in _COMMON for name in prompt.named()):
         raise DataError(
             "query names no field of the input, so that all examples would be asked "
             f"the same; write one of {_listed(f'{{{key}}}' for key in inputs.keys)}"
@@ -166,6 +169,8 @@ def _check_options(prompt: Prompt, inputs: ModelInputs) -> None:
 
 def _check_cue(prompt: Prompt, form: Form) -> None:
     if prompt.cue or form == "chat" or prompt.uses_continuations:
+        return
+    if re.fullmatch(r"\{[^{}]+\}", prompt.query):  # a whole text may hold a cue
         return
     if prompt.method == "joint" or prompt.shots.wanted:
         what = "a letter is asked for" if prompt.method == "joint" else "it has shots"

@@ -96,13 +96,16 @@ def shown_options(prompt: Prompt, inputs: ModelInputs, row: Mapping[str, Any]) -
             f"the prompt asks for choices, and {what}; name the field that holds a "
             "list of texts in choices.field"
         )
-    if len(options) > len(choices.letters):
+    letters = choices.letters
+    if prompt.uses_continuations and "choices" not in prompt.named():
+        letters = (*letters, *map(str, range(len(letters), len(options))))  # not shown
+    if len(options) > len(letters):
         raise DataError(
             f"there are {len(options)} options, and choices.letters has "
             f"{len(choices.letters)}; add letters to it"
         )
     ordered = _ordered(options, choices, str(row["uid"]))
-    return Shown(tuple(ordered), choices.letters[: len(ordered)])
+    return Shown(tuple(ordered), letters[: len(ordered)])
 
 
 def _ordered(options: Sequence[str], choices: Choices, uid: str) -> list[str]:

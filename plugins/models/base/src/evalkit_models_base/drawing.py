@@ -21,7 +21,8 @@ def draw_trial(
 ) -> Chosen:
     """Draw the shots of a trial: other ones than in each trial before."""
     shots, name = makes.prompt.shots, makes.name
-    count, seen = shots.wanted, {_ids(each) for each in before}
+    count = min(shots.wanted, len(pool)) if shots.fewer else shots.wanted
+    seen = {_ids(each) for each in before}
     if shots.drawn == "helm":
         return _drawn_by_helm(pool, count, shots.drawn_with + trial)
     if shots.are_in_order:
@@ -67,7 +68,8 @@ def draw_each(
     for row in makes.inputs.rows:
         uid = str(row["uid"])
         pool = pools["" if keys is None else keys[uid]]
-        drawn = rng.sample(pool, min(most, len(pool)))
+        is_first = shots.are_in_order
+        drawn = pool if is_first else rng.sample(pool, min(most, len(pool)))
         kept = [shot for shot in drawn if not is_itself(row, shot)]
         if len(kept) < count:
             others = [shot for shot in pool if not is_itself(row, shot)]

@@ -131,8 +131,11 @@ class Shots(_Declared):
     match: str | None = None
     """A facet or column, in which shots are like the example."""
     spare: bool | None = None
-    """With `lm-eval`, whether one more is drawn, to leave out the example itself; by
+    """With `lm-eval`, whether one more is drawn, to leave out the example itself; with
+    `first`, whether the first others of each example are shown. With `lm-eval` by
     default where the source is the split that is asked."""
+    fewer: bool = False
+    """Whether all are shown, with a notice, where there are fewer than `count`."""
     seed: int | None = None
     """By default 1234 for `lm-eval`, else 0."""
 
@@ -140,6 +143,11 @@ class Shots(_Declared):
     def drawn(self) -> str:
         """How they are drawn."""
         return self.draw or ("first" if self.examples is not None else "random")
+
+    @property
+    def is_by_example(self) -> bool:
+        """Whether each example has shots of its own, which only leave out itself."""
+        return self.draw == "lm-eval" or bool(self.spare)
 
     @property
     def drawn_with(self) -> int:
@@ -175,8 +183,8 @@ class Shots(_Declared):
     def _come_from_one_place(self) -> Self:
         if self.source is not None and self.examples is not None:
             raise ValueError("shots have either a source or examples")
-        if self.spare is not None and self.draw != "lm-eval":
-            raise ValueError("spare is for the draw lm-eval")
+        if self.spare is not None and self.draw not in ("lm-eval", "first"):
+            raise ValueError("spare is for the draws lm-eval and first")
         for number, each in enumerate(self.examples or (), start=1):
             if each.get("answer") is None:
                 raise ValueError(f"the example {number} has no answer")

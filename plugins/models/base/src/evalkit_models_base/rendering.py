@@ -140,7 +140,15 @@ class Renderer:
         if self.prompt.system is not None:
             system = fill(self.prompt.system, self._common())
             messages.insert(0, Message(role="system", content=system))
+        if self._begins_answer:
+            messages.append(Message(role="assistant", content=self.prompt.cue))
         return messages
+
+    @property
+    def _begins_answer(self) -> bool:
+        """Whether the model's answer begins with the cue, before the options."""
+        is_models = self.prompt.cue_by == "model" and bool(self.prompt.cue)
+        return is_models and self.prompt.uses_continuations
 
     def _exchange(self, row: Mapping[str, Any], choice: str | None) -> list[Message]:
         messages = [

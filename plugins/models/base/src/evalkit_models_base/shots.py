@@ -107,7 +107,7 @@ def draw_shots(makes: Renderer, origin: Origin, trials: int = 1) -> Drawn:
     is_itself = _compared(makes, pool)
     found: list[dict[str, Chosen]] = []
     for trial in range(trials):
-        if shots.draw == "lm-eval":
+        if shots.is_by_example:
             drawn = draw_each(makes, pools, keys, trial, is_itself)
         else:
             drawn = {
@@ -115,7 +115,7 @@ def draw_shots(makes: Renderer, origin: Origin, trials: int = 1) -> Drawn:
                 for key, each in pools.items()
             }
         found.append(drawn)
-    if shots.draw == "lm-eval":
+    if shots.is_by_example:
         keys = {uid: uid for uid in found[0]}
     for shot in _distinct(found):
         makes.render(shot.row, (shot,))
@@ -178,7 +178,7 @@ def _matched(
     for shot in pool:
         pools.get(str(_value_of(shot, facet)), []).append(shot)
     for value, each in pools.items():
-        if len(each) < shots.wanted:
+        if len(each) < shots.wanted and not shots.fewer:
             raise too_few(makes, f" where {facet} is {value!r}", len(each))
     return pools, keys
 
@@ -202,7 +202,7 @@ def _pool(makes: Renderer, origin: Origin) -> tuple[list[Shot], tuple[str, ...]]
     given = _given(makes) if shots.examples is not None else _loaded(makes, origin)
     answered = [shot for shot in given if shot.answer not in (None, [])]
     asked = _Asked(makes)
-    is_each = shots.draw == "lm-eval"
+    is_each = shots.is_by_example
     open_ = [shot for shot in answered if is_each or not asked.has(shot)]
     leaking = len(answered) - len(open_)
     if leaking and (shots.examples is not None or shots.are_in_order):
@@ -213,7 +213,7 @@ def _pool(makes: Renderer, origin: Origin) -> tuple[list[Shot], tuple[str, ...]]
             f"of {shots.source or 'shots.examples'}"
         )
     is_short = len(open_) < shots.wanted
-    if is_short and not (open_ and shots.draw == "helm"):
+    if is_short and not (shots.fewer or (open_ and shots.draw == "helm")):
         why = f", {leaking} of {len(answered)} being asked" if leaking else ""
         raise too_few(makes, "", len(open_), why)
     notices = []
@@ -250,7 +250,7 @@ def _loaded(makes: Renderer, origin: Origin) -> list[Shot]:
             f"{makes.inputs.split!r} or a file, or write shots.examples"
         )
     is_file = is_file_name(source)
-    is_each = makes.prompt.shots.draw == "lm-eval"
+    is_each = makes.prompt.shots.is_by_example
     if not is_file and source == makes.inputs.split and not is_each:
         raise DataError(
             f"{name}: shots.source is {source!r}, the split that is asked, so that "

@@ -80,10 +80,12 @@ class Encoder:
         from jinja2.exceptions import TemplateError
 
         messages = [message.model_dump() for message in request.messages]
+        is_begun = messages[-1]["role"] == "assistant"
+        end = "continue_final_message" if is_begun else "add_generation_prompt"
         try:
             return str(
                 self._tokenizer.apply_chat_template(
-                    messages, tokenize=False, add_generation_prompt=True
+                    messages, tokenize=False, **{end: True}
                 )
             )
         except (TemplateError, ValueError) as error:

@@ -129,11 +129,7 @@ def evalkit_distribution(tmp_path: Path) -> Iterator[Callable[..., ThrowAway]]:
     with the arguments of `evalkit_testing.throw_away.write_distribution`. They are
     found by this process and by `evalkit_run`.
     """
-    from evalkit_testing.throw_away import (
-        USUAL_NAME,
-        on_the_path,
-        write_distribution,
-    )
+    from evalkit_testing.throw_away import USUAL_NAME, on_the_path, write_distribution
 
     with ExitStack() as stack:
         count = 0

@@ -9,13 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from evalkit import EvalkitError, MetricContext
-from evalkit.catalog import (
-    BoundMetric,
-    BoundTask,
-    FunctionMetric,
-    Registry,
-    Resolver,
-)
+from evalkit.catalog import BoundMetric, BoundTask, FunctionMetric, Registry, Resolver
 from evalkit.hookspecs import AnswerKind
 from evalkit.scoring import why_not
 from evalkit_testing.checking import MAX_EXAMPLES, Checks

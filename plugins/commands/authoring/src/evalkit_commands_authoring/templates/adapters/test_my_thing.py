@@ -1,7 +1,5 @@
 """What `my-thing` does to rows."""
 
-from __future__ import annotations
-
 import evalkit
 import pytest
 from evalkit_adapters_rows import pipeline

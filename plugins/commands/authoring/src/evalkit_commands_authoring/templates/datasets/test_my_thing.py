@@ -1,7 +1,5 @@
 """What the data set `my-thing` holds, and the laws that every data set keeps."""
 
-from __future__ import annotations
-
 import evalkit
 from evalkit_testing import check_dataset
 

@@ -1,7 +1,5 @@
 """What `my-thing` gives, and the laws that every metric keeps."""
 
-from __future__ import annotations
-
 import evalkit
 from evalkit_testing import check_metric
 

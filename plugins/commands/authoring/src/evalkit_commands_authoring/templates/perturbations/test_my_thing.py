@@ -1,7 +1,5 @@
 """What `my-thing` does to texts, and the laws that every perturbation keeps."""
 
-from __future__ import annotations
-
 from evalkit_commands_perturb import perturb
 from evalkit_testing import check_perturbation
 

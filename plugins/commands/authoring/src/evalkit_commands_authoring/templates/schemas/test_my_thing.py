@@ -1,7 +1,5 @@
 """What the schema `my_thing.MyThing` takes."""
 
-from __future__ import annotations
-
 import pytest
 from evalkit_schemas_standard import arrow_schema, product
 from evalkit_testing import check_schema

@@ -93,9 +93,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
             value = _no_method(context.vars["result"])
             value = [*self._counted(value)] if isinstance(value, Iterator) else value
         except Exception as error:  # whatever an operation on the row's values raises
-            name = "" if isinstance(error, TemplateError) else type(error).__name__
-            problem = f"{name}: {error}".removeprefix(": ")
-            raise DataError(f"the Jinja template failed: {problem}") from error
+            kind = type(error).__name__
+            raise DataError(f"the Jinja template failed: {kind}: {error}") from error
         if isinstance(value, Undefined):
             raise DataError(f"the Jinja template failed: {value._undefined_message}")
         return value

@@ -14,7 +14,6 @@ from evalkit_benchmarks_declared.schema import Benchmark, Task
 CHOICES = "choices"
 """Input field with an example's own options."""
 
-
 _STRICT = ConfigDict(strict=True)
 
 

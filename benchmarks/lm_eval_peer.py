@@ -122,7 +122,7 @@ def columns_of(config):
     bound = [getattr(each, "keywords", {}) for each in given]
     constants = [text for each in bound for text in each.values()]
     constants += re.findall(r"""["']([\w ]{1,20})["']""", " ".join([inside, *code]))
-    return sorted(names), constants
+    return sorted(names - {""}), constants
 
 
 def prepare(path, folder, rng):

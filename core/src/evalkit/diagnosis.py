@@ -18,7 +18,7 @@ from evalkit.base.ids import AS_INTEGERS
 from evalkit.base.label_fields import folded
 from evalkit.base.terms import AnswerKind
 from evalkit.base.violations import Violation, shorten
-from evalkit.base.wording import HOW_TO_CONVERT, NOT_UTF8, count_of
+from evalkit.base.wording import HOW_TO_CONVERT, NOT_UTF8, count_of, first_of
 
 
 class Diagnosis(NamedTuple):
@@ -119,9 +119,7 @@ def shown_columns(
             -max((_nearness(field, column) for field in fields), default=0)
         ),
     )
-    more = len(ordered) - _SHOWN_COLUMNS
-    named = ", ".join(map(repr, ordered[:_SHOWN_COLUMNS])) or "none"
-    named += f" and {more} more" if more > 0 else ""
+    named = first_of([*map(repr, ordered)], _SHOWN_COLUMNS) or "none"
     is_row = any(_is_cell(column, labels) for column in ordered)
     return f"{named} (a header must be the first line)" if is_row else named
 
@@ -275,7 +273,8 @@ def labels_in_other_form(
             for value, label in meant.items()
         ]
         number = count_of(sum(values[value] for value in meant), noun)
-        yield f"{number} differ from a label {_IN_FORM}: {_some(pairs)}{how}"
+        shown = first_of(pairs, _SHOWN_FORMS)
+        yield f"{number} differ from a label {_IN_FORM}: {shown}{how}"
 
 
 def unknown_labels(values: Mapping[Any, int], labels: Sequence[str]) -> Iterator[str]:
@@ -284,7 +283,7 @@ def unknown_labels(values: Mapping[Any, int], labels: Sequence[str]) -> Iterator
         yield (
             f"{count_of(sum(values.values()), 'prediction')} of a label that no "
             f"example has, such as {shorten(max(values, key=lambda v: values[v]))}; "
-            f"the labels are: {_some([*map(shorten, labels)])}"
+            f"the labels are: {first_of([*map(shorten, labels)], _SHOWN_FORMS)}"
         )
 
 
@@ -313,13 +312,7 @@ def label_forms(labels: Iterable[str]) -> Iterator[str]:
         forms.setdefault(folded(label), []).append(label)
     several = [", ".join(map(ascii, form)) for form in forms.values() if len(form) > 1]
     if several:
+        shown = first_of(several, _SHOWN_FORMS, "; ")
         yield (
-            f"labels of the data differ {_IN_FORM}: {_some(several, '; ')}; each is a "
-            "label of its own"
+            f"labels of the data differ {_IN_FORM}: {shown}; each is a label of its own"
         )
-
-
-def _some(texts: Sequence[str], separator: str = ", ") -> str:
-    more = len(texts) - _SHOWN_FORMS
-    shown = separator.join(texts[:_SHOWN_FORMS])
-    return f"{shown} and {more} more" if more > 0 else shown

@@ -64,7 +64,7 @@ def to_series(name: str, values: Sequence[Any]) -> pl.Series:
         values = [native(value) for value in values]
         dtype = _common_type(values)
     if dtype is None:
-        values = [_encode_strictly(value) for value in values]
+        values = [encode(value, _known) for value in values]
     if dtype == pl.Float64:
         values = [None if value is None else float(value) for value in values]
     if isinstance(dtype, pl.List):
@@ -204,27 +204,21 @@ def _as_float(value: Decimal) -> float:
     return number
 
 
-def encode(value: Any) -> str | None:
-    """Write a value as text: a text as it is, anything else as canonical JSON."""
+def encode(value: Any, default: Callable[[Any], Any] = str) -> str | None:
+    """Write a value as text: a text as it is, anything else as canonical JSON.
+
+    `default` returns what stands for a value that JSON lacks.
+    """
     if value is None or isinstance(value, str):
         return value
     try:
-        return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
-    except (TypeError, RecursionError) as error:
-        raise ValueError(str(error)) from error
-
-
-def _encode_strictly(value: Any) -> str | None:
-    """Write a value as text, but nothing that would only look like a text."""
-    if value is None or isinstance(value, str):
-        return value
-    try:
-        return json.dumps(value, ensure_ascii=False, sort_keys=True, default=_known)
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, default=default)
     except (TypeError, RecursionError) as error:
         raise ValueError(str(error)) from error
 
 
 def _known(value: Any) -> Any:
+    """Return a value as JSON knows it; refuse what would only look like a text."""
     plain = native(value)
     if plain is value:
         kind = type(value)

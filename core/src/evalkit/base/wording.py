@@ -21,6 +21,12 @@ def count_of(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def first_of(texts: Sequence[str], most: int, separator: str = ", ") -> str:
+    """Join the first few of many texts, and count the others: `a, b and 3 more`."""
+    more = len(texts) - most
+    return separator.join(texts[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
 def absent_field(name: str, offered: Sequence[str]) -> str:
     """End a sentence: there is no field of this name, and which fields there are."""
     hint = ""

@@ -166,15 +166,7 @@ def _read_rows(
     if kind is Format.JSON_LINES and not isinstance(path, ShardedPath):
         table = read_json_table(path, _wanted(dataset, task, kept))
         if table is not None and not _lacks_ids(table.frame):
-            return ExampleRows(
-                table.frame,
-                None,
-                path,
-                table.lines,
-                names=table.columns,
-                passes=table.passes,
-                text_hashes=table.text_hashes,
-            )
+            return ExampleRows(path=path, **table._asdict())
     if kind in TABLES:
         frames = list(read_frames(path, kind))
         return ExampleRows(pl.concat(frames) if frames else pl.DataFrame(), None, path)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from evalkit.base.columns import all_named
 from evalkit.base.ids import EXAMPLE_ID_KEYS
@@ -58,19 +58,13 @@ class Examples(NamedTuple):
 
     def where(self, selected: pl.Series) -> Examples:
         """Return some of the examples."""
-        return self._replace(
-            frame=self.frame.filter(selected),
-            inputs=self.inputs.filter(selected),
-            choices=None if self.choices is None else self.choices.filter(selected),
-            nested={
-                name: list(compress(values, selected))
-                for name, values in self.nested.items()
-            },
-        )
+        return self._at(selected.arg_true().to_numpy())
 
     def repeated(self, times: int) -> Examples:
         """Return each example several times, one after the other."""
-        rows = np.repeat(np.arange(self.frame.height), times)
+        return self._at(np.repeat(np.arange(self.frame.height), times))
+
+    def _at(self, rows: NDArray[Any]) -> Examples:
         return self._replace(
             frame=self.frame[rows],
             inputs=self.inputs[rows],

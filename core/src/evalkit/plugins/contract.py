@@ -323,47 +323,34 @@ def _field_names(model: type[BaseModel]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _split_problems(attributes: Mapping[str, Any]) -> list[str]:
-    default, splits = attributes["default_split"], attributes["splits"]
-    if default in splits:
-        return []
-    choices = ", ".join(map(repr, splits)) or "none"
-    return [
-        f"its default_split {default!r} is none of its splits ({choices}); set "
-        "default_split to one of them"
-    ]
-
-
 def dataset_problems(
     attributes: Mapping[str, Any], implemented: Sequence[str]
 ) -> list[str]:
     """Find attributes of a data set that do not fit."""
     problems = _reserved_names(attributes)
-    task = attributes["task"]
-    problems += _cluster_problems(attributes["cluster"])
+    cluster, task = attributes["cluster"], attributes["task"]
+    columns = [cluster] if isinstance(cluster, str) else list(cluster or ())
+    for name in dict.fromkeys(columns):
+        if columns.count(name) > 1:
+            problems.append(f"its cluster names the column {name!r} twice")
     if not isinstance(task, str) and not hasattr(task, "Input"):
         problems.append(
             "the attribute 'task' must be the name of a task, or a class or instance "
             f"of one, found {shorten(task)}"
         )
-    problems += _aggregate_problems(attributes)
-    return [*problems, *_split_problems(attributes)]
-
-
-def _cluster_problems(cluster: str | Sequence[str] | None) -> list[str]:
-    columns = [cluster] if isinstance(cluster, str) else list(cluster or ())
-    twice = [name for name in dict.fromkeys(columns) if columns.count(name) > 1]
-    return [f"its cluster names the column {name!r} twice" for name in twice]
-
-
-def _aggregate_problems(attributes: Mapping[str, Any]) -> list[str]:
     aggregate = attributes["aggregate"]
-    if aggregate is None:
-        return []
-    kind, _, facet = aggregate.partition(":")
-    if kind == "macro" and is_component_name(facet):
-        return []
-    return [f"its aggregate must be 'macro:FACET', is {aggregate!r}"]
+    kind, _, facet = (aggregate or "").partition(":")
+    is_macro = kind == "macro" and is_component_name(facet)
+    if aggregate is not None and not is_macro:
+        problems.append(f"its aggregate must be 'macro:FACET', is {aggregate!r}")
+    default, splits = attributes["default_split"], attributes["splits"]
+    if default not in splits:
+        choices = ", ".join(map(repr, splits)) or "none"
+        problems.append(
+            f"its default_split {default!r} is none of its splits ({choices}); set "
+            "default_split to one of them"
+        )
+    return problems
 
 
 def metric_problems(

@@ -89,27 +89,11 @@ def prepare(
 ) -> Prepared:
     """Load, read and match.
 
-    Args:
-        dataset: The data set.
-        task: Its task.
-        predictions: What a model said.
-        split: Split of the data set.
-        selection: Which examples are wanted.
-        on_duplicate: Which of several rows with one id counts.
-        model: Name of the model.
-        watchers: Told before and after loading.
-        progress: Told what is being done.
-        columns: Columns of the data that later steps read, so that texts which nobody
-            reads are not kept; None for all.
-        fields: What metrics ask for beside prediction and answer, which responses may
-            have.
-        needs_all: Whether later steps ask for examples that are not selected.
-        answers: What takes the answers out of texts.
-        given: Examples in place of those of the data set.
-
-    Returns:
-        The examples and the outcome of every one of them; where responses name
-        replications, each example as often as there are replications.
+    Of the data, columns are kept that later steps read; None for all. Of responses, the
+    fields are kept that metrics ask for beside prediction and answer. With `needs_all`,
+    later steps ask for examples that are not selected, too. Given examples take the
+    place of those of the data set. Where responses name replications, each example is
+    returned as often as there are replications.
     """
     name = dataset.name
     progress(f"loading {name}", 0.0)

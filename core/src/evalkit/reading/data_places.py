@@ -10,6 +10,7 @@ from glob import glob
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from evalkit.base.wording import first_of
 from evalkit.errors import DataError
 from evalkit.places.names import FetchedPath, is_remote, join, uri_of
 from evalkit.reading.formats import (
@@ -135,10 +136,8 @@ def _which(files: list[str], count: int) -> str:
     """Say which file of a folder to name."""
     if not files:
         return f"is a folder of {count:,} files, none of which is read as data"
-    names = [*by_split(files)]
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return (
         f"is a folder with {len(files):,} files of data; name one of them, or those "
         "of one split by a pattern such as test-*.parquet: "
-        f"{', '.join(names[:_NAMED])}{more}"
+        f"{first_of([*by_split(files)], _NAMED)}"
     )

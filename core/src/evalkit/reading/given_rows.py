@@ -11,6 +11,7 @@ import polars as pl
 from evalkit.base.failures import hook_failures
 from evalkit.base.progress import Progress
 from evalkit.base.violations import shorten
+from evalkit.base.wording import first_of
 from evalkit.errors import DataError, EvalkitError, StorageError
 from evalkit.places.names import FetchedPath, is_remote, join, uri_of
 
@@ -58,10 +59,9 @@ def local_file(
     uri, names = path.uri, names_below(path.uri)
     if not names:
         raise StorageError(missing(uri))
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     raise DataError(
         f"{uri}: is a folder, not a file; name one of its files: "
-        f"{', '.join(names[:_NAMED])}{more}"
+        f"{first_of(names, _NAMED)}"
     )
 
 

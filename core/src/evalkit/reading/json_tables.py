@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -69,7 +69,7 @@ class JsonTable(NamedTuple):
     """One column for each key that was kept, null where a row lacks it."""
     lines: NDArray[np.int64]
     """The line of each row."""
-    columns: tuple[str, ...]
+    names: tuple[str, ...]
     """All keys, in the order in which they were found."""
     passes: pl.Series
     """Which rows keep the rules of the fields that were only checked."""
@@ -111,6 +111,10 @@ def read_json_table(path: Path, wanted: Wanted | None = None) -> JsonTable | Non
     lines = np.concatenate([part.lines for part in parts])
     if joined.height != len(lines):  # some block had no column to keep
         return None
+    hashes: dict[str, list[pl.Series]] = {}
+    for part in parts:
+        for name, own in part.text_hashes.items():
+            hashes.setdefault(name, []).append(own)
     # one by one, as a key may look like a pattern of names
     names = [key for key in reader.kinds if key not in reader.large]
     kept = [joined.get_column(key) for key in names if key in joined.columns]
@@ -120,18 +124,8 @@ def read_json_table(path: Path, wanted: Wanted | None = None) -> JsonTable | Non
         lines,
         tuple(reader.kinds),
         pl.concat([part.passes for part in parts]),
-        _joined_hashes(parts),
+        {name: pl.concat(several) for name, several in hashes.items()},
     )
-
-
-def _joined_hashes(parts: Sequence[JsonTable]) -> dict[str, pl.Series]:
-    names = dict.fromkeys(name for part in parts for name in part.text_hashes)
-    return {
-        name: pl.concat(
-            [part.text_hashes[name] for part in parts if name in part.text_hashes]
-        )
-        for name in names
-    }
 
 
 class _NoTableError(Exception):

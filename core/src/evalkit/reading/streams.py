@@ -16,6 +16,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from evalkit.base.wording import first_of
 from evalkit.errors import DataError
 from evalkit.places.names import FetchedPath
 
@@ -154,8 +155,7 @@ def _held_by(folder: Path) -> str:
     if not isinstance(folder, FetchedPath):
         return ""
     names = sorted(f"{each.name}{'/' * each.is_dir()}" for each in folder.iterdir())
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return f"; it has {', '.join(names[:_NAMED])}{more}" if names else ""
+    return f"; it has {first_of(names, _NAMED)}" if names else ""
 
 
 def line_blocks(path: Path) -> Iterator[LineBlock]:

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from evalkit.base.files import make_folder, regular_file, sync_folder, write_synced
 from evalkit.base.json_text import dumps
 from evalkit.base.violations import Violation, json_value, shorten
+from evalkit.base.wording import first_of
 from evalkit.errors import ObjectExistsError, StorageError
 from evalkit.places.access import (
     exists,
@@ -60,14 +61,8 @@ RESPONSES_FILE = "responses.parquet"
 STATISTICS_FOLDER = "statistics"
 COLUMNS_FOLDER = "columns"
 
-_REQUIRED: Mapping[str, type] = {
-    "format": int,
-    "fingerprint": str,
-    "status": str,
-    "dataset": str,
-    "counts": dict,
-}
-"""Keys that every run.json has, and the type of their values."""
+_REQUIRED = ("format", "fingerprint", "status", "dataset", "counts")
+"""Keys that every run.json has."""
 
 EXAMPLE_COLUMNS = ("id", "tags", "status")
 """Columns that every examples.parquet has."""
@@ -115,9 +110,7 @@ def explain_no_run(path: Path) -> str:
 
 def name_runs(runs: Sequence[Path]) -> str:
     """Name the first runs by folder and dataset, and count the rest."""
-    shown = ", ".join(f"{run.name} ({run.parent.name})" for run in runs[:_SHOWN])
-    more = len(runs) - _SHOWN
-    return shown + (f" and {more} more" if more > 0 else "")
+    return first_of([f"{run.name} ({run.parent.name})" for run in runs], _SHOWN)
 
 
 def folder_name(name: str) -> str:
@@ -182,9 +175,9 @@ def _read_object(path: Path) -> dict[str, Any]:
             f"{path}: run of {age} evalkit, expected format {FORMAT_VERSION}, got "
             f"{version}. Evaluate the predictions again"
         )
-    for key, kind in _REQUIRED.items():
-        if not isinstance(found.get(key), kind):
-            raise _foreign(path, f"{key!r} is {shorten(found.get(key))}")
+    for key in _REQUIRED:
+        if found.get(key) is None:
+            raise _foreign(path, f"{key!r} is None")
     if found.get("components") == []:
         raise _foreign(path, "'components' is []")
     if not found.get("files"):

@@ -12,7 +12,7 @@ from itertools import groupby
 
 import polars as pl
 
-from evalkit.base.columns import all_named, frame_of, named
+from evalkit.base.columns import all_named, frame_of
 from evalkit.base.copies import AS_STORED
 from evalkit.base.terms import MetricContext
 from evalkit.errors import EvalkitError, StorageError
@@ -121,13 +121,8 @@ def _by_position(scores: pl.DataFrame, examples: int) -> pl.Series:
     position, score = scores.columns
     if scores.height == examples and scores[position].is_sorted():
         return scores[score].cast(pl.Float64)
-    everyone = pl.DataFrame({position: pl.arange(examples, eager=True)}).cast(
-        {position: scores.schema[position]}
-    )
-    joined = everyone.join(
-        scores, on=named(position), how="left", maintain_order="left"
-    )
-    return joined[score].cast(pl.Float64)
+    nothing = pl.repeat(None, examples, dtype=pl.Float64, eager=True)
+    return nothing.scatter(scores[position], scores[score].cast(pl.Float64))
 
 
 def replication_column(alignment: Alignment, rows: int) -> pl.Series:

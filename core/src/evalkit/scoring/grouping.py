@@ -304,16 +304,9 @@ _FEW_NUMBERS = 10
 
 
 def read_crossings(given: Sequence[str]) -> dict[str, list[str]]:
-    """Read what a user wants crossed.
+    """Read the facets and columns that a user wants crossed, joined by commas.
 
-    Args:
-        given: Names of facets and columns, joined by commas.
-
-    Returns:
-        The names of each crossing, by the text that names it.
-
-    Raises:
-        EvalkitError: A name is empty or given twice.
+    The names of each crossing are returned by the text that names it.
     """
     crossings = {}
     for text in given:
@@ -336,20 +329,10 @@ def cross(
 ) -> dict[str, pl.Series]:
     """Return the groups that each example belongs to, by crossing.
 
-    Args:
-        crossings: Names of facets and columns, by the name of the crossing.
-        tags: One list of tags for each example.
-        columns: Columns of the examples that may be named; a facet comes first.
-        others: Names of further columns that could have been named.
-        withheld: Names of columns that may not be named, as groups hold their values.
-
-    Returns:
-        One list of texts for each example, such as `["facet:a & column:b"]`. Crossings
-        of a single facet are left out, because its tags are groups anyway.
-
-    Raises:
-        EvalkitError: A name is no facet and no column, its column is withheld, or there
-            are too many groups.
+    That is one list of texts for each example, such as `["facet:a & column:b"]`. A name
+    means a facet, or else a column. Crossings of a single facet are left out, because
+    its tags are groups anyway. `others` are further columns that could have been named;
+    `withheld` are those that may not, as groups hold their values.
     """
     known = _facets(tags)
     found = {}

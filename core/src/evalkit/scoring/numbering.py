@@ -179,14 +179,8 @@ def merge_sequences(
 ) -> tuple[Ragged, list[Codes]]:
     """Number the distinct sequences of several parts together.
 
-    Args:
-        parts: The sequences of each part.
-        sizes: The number of distinct items of each part.
-        codes: The new numbers of the items of all parts, one part after the other.
-
-    Returns:
-        The distinct sequences of the new numbers, and the number of each sequence by
-        part.
+    The items of each part are numbered from 0 below its size; `codes` are the new
+    numbers of the items of all parts, one part after the other.
     """
     shifts = np.cumsum([0, *sizes])[:-1]
     items = [

@@ -42,15 +42,8 @@ def equal_tags_p(
 ) -> float:
     """Test that the mean scores of disjoint tags are equal.
 
-    Args:
-        values: The score of each entry, of shape (n,).
-        tags: The tag of each, numbered from 0, of shape (n,); two or more occur.
-        times: How many examples each entry stands for, of shape (n,).
-        clusters: The cluster of each, of shape (n,); None for independent examples.
-        random: Where the permutations come from.
-
-    Returns:
-        The p-value: `(1 + hits) / (1 + permutations)`, or that of F.
+    Tags are numbered from 0, and two or more occur. Clusters are None for independent
+    examples. The p-value is `(1 + hits) / (1 + permutations)`, or that of F.
     """
     order = np.lexsort((values, tags, *([] if clusters is None else [clusters])))
     values, tags, times = values[order], tags[order], times[order]
@@ -175,12 +168,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     The i-th smallest of m becomes the greatest of `min(1, (m - j + 1) p_j)` over all j
     up to i (Holm 1979), however the tests depend on each other.
-
-    Args:
-        p_values: The p-values of one family, 0 to 1.
-
-    Returns:
-        The adjusted p-values in the same order.
     """
     adjusted = [0.0] * len(p_values)
     greatest = 0.0

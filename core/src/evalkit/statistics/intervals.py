@@ -70,16 +70,7 @@ def without_interval(reason: str) -> Interval:
 
 
 def share_interval(ones: float, n: int, confidence: float) -> Interval:
-    """Compute Wilson's interval of a share.
-
-    Args:
-        ones: Number of ones, a whole number.
-        n: Number of trials.
-        confidence: Probability of the interval, such as 0.95.
-
-    Returns:
-        The interval; none for n = 1.
-    """
+    """Compute Wilson's interval of a share of ones in n trials; none for n = 1."""
     if n < 2:
         return without_interval(N_IS_1)
     share = ones / n
@@ -88,15 +79,9 @@ def share_interval(ones: float, n: int, confidence: float) -> Interval:
 
 
 def wilson(share: float, n: float, quantile: float) -> tuple[float, float]:
-    """Compute Wilson's score interval of a proportion.
+    """Compute Wilson's score interval of a proportion, within 0 to 1.
 
-    Args:
-        share: The proportion, 0 to 1.
-        n: The (effective) number of trials.
-        quantile: Two-sided quantile, 1.96 for 95 %.
-
-    Returns:
-        Lower and upper bound, within 0 to 1.
+    The number of trials may be an effective one. The quantile is two-sided.
     """
     square = quantile**2
     centre = (share + square / (2 * n)) / (1 + square / n)
@@ -115,15 +100,8 @@ def clustered_share_interval(
     """Compute Wilson's interval of a share of rows in clusters.
 
     The sample size is n divided by the design effect, (clustered SE / plain SE)², and
-    the quantile is Student's (Korn and Graubard 1998).
-
-    Args:
-        totals: Number of ones in each cluster, of shape (clusters,).
-        sizes: Number of rows in each cluster, of shape (clusters,).
-        confidence: Probability of the interval, such as 0.95.
-
-    Returns:
-        The interval; none for n = 1 or fewer than two clusters.
+    the quantile is Student's (Korn and Graubard 1998). There is no interval for n = 1
+    or fewer than two clusters.
     """
     reason = _too_few(sizes)
     if reason:
@@ -178,13 +156,7 @@ def _design_effect(totals: Floats, sizes: Floats, share: float, error: float) ->
 def mean_interval(values: Floats, counts: Floats, confidence: float) -> Interval:
     """Compute Student's interval of a mean of values that occur several times.
 
-    Args:
-        values: The values, of shape (m,).
-        counts: How often each occurs, of shape (m,), adding up to n.
-        confidence: Probability of the interval, such as 0.95.
-
-    Returns:
-        The interval, not clipped to any bounds; none for n = 1 or equal values.
+    It is not clipped to any bounds. There is none for n = 1 or equal values.
     """
     n = float(counts.sum())
     if n < 2:
@@ -203,13 +175,7 @@ def clustered_mean_interval(
 ) -> Interval:
     """Compute Student's interval of a mean of rows in clusters (CR2, Satterthwaite).
 
-    Args:
-        totals: The sum of each cluster's values, of shape (clusters,).
-        sizes: Number of rows in each cluster, of shape (clusters,).
-        confidence: Probability of the interval, such as 0.95.
-
-    Returns:
-        As `mean_interval`; none for fewer than two clusters, too.
+    As `mean_interval`; there is none for fewer than two clusters, too.
     """
     reason = _too_few(sizes)
     if reason:
@@ -248,21 +214,17 @@ def delta_interval(
     The squared standard error is the sum of the squared influences, as CR2 adjusts it.
     On the log scale (ratios) and on that of Fisher's z (correlations) it is divided by
     the derivative there, and the bounds are transformed back. Those of a weighted share
-    are Wilson's on the effective n.
+    are Wilson's on the effective n. There is no interval for fewer than two units,
+    without influences, or where the value is infinite on its scale.
 
     Args:
         value: The value.
-        influences: What each unit adds to the value's error, of shape (units,); they
-            add up to zero.
-        sizes: Number of rows in each unit, of shape (units,).
-        confidence: Probability of the interval, such as 0.95.
+        influences: What each unit adds to the value's error; they add up to zero.
+        sizes: Number of rows in each unit.
+        confidence: Probability of the interval.
         clustered: Whether the units are clusters.
         scale: Where the value is about normal.
         times: How many units each entry stands for; by default one.
-
-    Returns:
-        The interval; none for fewer than two units, without influences, or where the
-        value is infinite on its scale.
     """
     times = np.ones(len(influences)) if times is None else times
     count = int(times.sum())
@@ -325,16 +287,8 @@ def auroc_interval(
     The bounds are the areas A that are z standard errors away from the value, with
     Hanley and McNeil's variance (1982) at A, in which both sample sizes but those of
     the denominator are their mean N:
-    `A (1 - A) (2 N - 1 - (3 N - 3) / ((2 - A) (1 + A))) / (m n)`.
-
-    Args:
-        value: The area, 0 to 1.
-        positives: Number of examples of the class, m.
-        negatives: Number of other examples, n.
-        confidence: Probability of the interval, such as 0.95.
-
-    Returns:
-        The interval; none if a class has no example.
+    `A (1 - A) (2 N - 1 - (3 N - 3) / ((2 - A) (1 + A))) / (m n)`, of m examples of the
+    class and n others. There is no interval if a class has no example.
     """
     if not positives or not negatives:
         return without_interval("all examples are of one class")
@@ -364,14 +318,8 @@ def mean_of_intervals(values: Sequence[float], parts: Sequence[Interval]) -> Int
     """Compute the interval of a mean of independent estimates by MOVER.
 
     Each bound is as far from the mean as the root of the summed squares of the parts'
-    distances, over their number (Zou and Donner 2008; Donner and Zou 2012).
-
-    Args:
-        values: The estimates.
-        parts: Their intervals, of the wanted confidence.
-
-    Returns:
-        The interval; none, with the reason, if one of the parts has none.
+    distances, over their number (Zou and Donner 2008; Donner and Zou 2012). There is
+    none, with the reason, if one of the parts has none.
     """
     below, above, errors = [], [], []
     for value, part in zip(values, parts, strict=True):
@@ -390,11 +338,7 @@ def mean_of_intervals(values: Sequence[float], parts: Sequence[Interval]) -> Int
 
 
 def few_examples(n: float) -> tuple[str, ...]:
-    """Flag a score of few examples.
-
-    Args:
-        n: Number of examples.
-    """
+    """Flag a score of few examples."""
     return (f"fewer than {FEW_UNITS} examples",) if n < FEW_UNITS else ()
 
 

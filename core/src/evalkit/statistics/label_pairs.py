@@ -58,14 +58,9 @@ class PairCounts(NamedTuple):
 def count_pairs(
     counted: Iterable[tuple[Pair, float]], declared: Iterable[str]
 ) -> PairCounts:
-    """Count the pairs of a group.
+    """Count the pairs of a group, of which one may come several times.
 
-    Args:
-        counted: Pairs and how often they occur; a pair may come several times.
-        declared: The labels that the dataset declares.
-
-    Returns:
-        The counts, and as labels those declared and those that occur.
+    The labels are those that the dataset declares and those that occur.
     """
     counts: dict[Pair, float] = {}
     for pair, count in counted:
@@ -84,13 +79,8 @@ def smoothed_counts(pairs: PairCounts) -> dict[Pair, float]:
     """Spread a total of one example over the pairs of labels of one group.
 
     Pairs whose gold label the group does not have stay empty: a tag whose examples are
-    all of one class is not resampled into one that has two.
-
-    Args:
-        pairs: The counts of the group.
-
-    Returns:
-        The smoothed counts, which add up to as many as before, sorted by pair.
+    all of one class is not resampled into one that has two. The smoothed counts add up
+    to as many as before, and are sorted by pair.
     """
     extra = 1 / max(1, len(pairs.labels)) ** 2
     smoothed = dict(pairs.counts)
@@ -104,16 +94,7 @@ def smoothed_counts(pairs: PairCounts) -> dict[Pair, float]:
 def draw_pairs(
     smoothed: Mapping[Pair, float], replicates: int, random: np.random.Generator
 ) -> Integers:
-    """Draw replicates of the counts of one group.
-
-    Args:
-        smoothed: What `smoothed_counts` returned.
-        replicates: How many to draw.
-        random: Where the numbers come from.
-
-    Returns:
-        Counts of shape (replicates, pairs).
-    """
+    """Draw replicates of smoothed counts of one group, of shape (replicates, pairs)."""
     counts = np.array(list(smoothed.values()))
     total = round(float(counts.sum()))
     return random.multinomial(total, counts / counts.sum(), size=replicates)
@@ -133,15 +114,8 @@ def label_interval(
     model that only predicts the class of nine in ten examples. It holds the value too,
     from which smoothing may draw the replicates away at the edge of its range.
 
-    Args:
-        replicates: Scores of the drawn counts, nan where undefined.
-        centre: Score of the smoothed counts; nan where it is undefined.
-        value: The score.
-        confidence: Probability of the interval, such as 0.95.
-        flags: Flags of the interval.
-
-    Returns:
-        The interval, or none with the reason.
+    The centre is the score of the smoothed counts. Centre and replicates are nan where
+    they are undefined.
     """
     found = percentile_interval(replicates, confidence, "multinomial")
     low, high = found.low, found.high

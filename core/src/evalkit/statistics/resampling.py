@@ -38,15 +38,7 @@ _POISSON = np.repeat(np.arange(9, dtype=np.uint8), _POISSON_COUNTS)
 
 
 def unit_keys(names: Iterable[str], seed: int) -> Keys:
-    """Hash the names of units.
-
-    Args:
-        names: Names of the units, each once.
-        seed: The user's seed.
-
-    Returns:
-        One key for each, the same on any machine.
-    """
+    """Hash the names of units, each given once; the same on any machine."""
     start = hashlib.blake2b(str(seed).encode(), digest_size=8)
     digests = bytearray()
     for name in names:
@@ -59,14 +51,8 @@ def unit_keys(names: Iterable[str], seed: int) -> Keys:
 def unit_weights(keys: Keys, first: int, count: int) -> Weights:
     """Draw how often each unit of a group is in some of its replicates.
 
-    Args:
-        keys: Keys of the group's units, of shape (units,).
-        first: Number of the first replicate.
-        count: How many are wanted.
-
-    Returns:
-        Weights of shape (units, count): n units out of n where there are few, else
-        Poisson(1) draws.
+    Weights of shape (units, count), from the replicate `first` on: n units out of n
+    where there are few, else Poisson(1) draws.
     """
     if len(keys) < FEWEST_POISSON_UNITS:
         return exact_weights(keys, first + count)[:, first:]
@@ -74,15 +60,9 @@ def unit_weights(keys: Keys, first: int, count: int) -> Weights:
 
 
 def poisson_weights(keys: Keys, first: int, count: int) -> Weights:
-    """Draw how often each unit is in some replicates.
+    """Draw how often each unit is in some replicates, from `first` on.
 
-    Args:
-        keys: Keys of the units, of shape (units,).
-        first: Number of the first replicate.
-        count: How many replicates.
-
-    Returns:
-        Poisson(1) draws to 16 bits, of shape (units, count), 0 to 8.
+    Poisson(1) draws to 16 bits, of shape (units, count), 0 to 8.
     """
     from_lane = first % _LANES
     hashes = -(-(from_lane + count) // _LANES)
@@ -94,15 +74,10 @@ def poisson_weights(keys: Keys, first: int, count: int) -> Weights:
 
 
 def exact_weights(keys: Keys, count: int) -> Weights:
-    """Draw n units out of n with replacement.
+    """Draw n units out of n with replacement; there are at most 255.
 
-    Args:
-        keys: Keys of the units, of shape (units,), at most 255.
-        count: How many replicates, from the first one.
-
-    Returns:
-        How often each unit is drawn, of shape (units, count); what a unit gets does
-        not depend on the order of the keys.
+    Weights of shape (units, count), from the first replicate on. What a unit gets does
+    not depend on the order of the keys.
     """
     units = len(keys)
     order = np.argsort(keys)
@@ -125,11 +100,7 @@ def _step(numbers: Keys) -> Keys:
 def mixed_bits(values: NDArray[Any]) -> Keys:
     """Mix bits as the finaliser of SplitMix64 does (Steele, Lea and Flood 2014).
 
-    Args:
-        values: Unsigned integers of 64 bits, of any shape.
-
-    Returns:
-        As many integers, in which each bit depends on all bits of its value.
+    Each bit of the result depends on all bits of its value.
     """
     with np.errstate(over="ignore"):
         values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -145,15 +116,9 @@ LEAST_IN_TAIL = 5
 def percentile_interval(replicates: Floats, confidence: float, method: str) -> Interval:
     """Compute the percentile interval of replicates (Efron 1979).
 
-    Args:
-        replicates: Values of the score, of shape (replicates,), nan where undefined.
-        confidence: Probability of the interval, such as 0.95.
-        method: Name of the method.
-
-    Returns:
-        The interval with the replicates' standard deviation as standard error; none
-        where more than half of them are undefined, where all are equal, or where fewer
-        than `LEAST_IN_TAIL` lie beyond each end.
+    Replicates are nan where undefined. The standard error is their standard deviation.
+    There is no interval where more than half of them are undefined, where all are
+    equal, or where fewer than `LEAST_IN_TAIL` lie beyond each end.
     """
     tail = (1 - confidence) / 2
     if len(replicates) * tail < LEAST_IN_TAIL - 1e-9:
@@ -178,17 +143,10 @@ def corrected_bounds(
 ) -> tuple[float, float]:
     """Return the percentiles of replicates, corrected for their bias (Efron 1981).
 
-    Where the replicates lie lower than what they were drawn from, the score itself
-    lies lower than the truth, so the percentiles are moved the other way, by twice the
-    normal quantile of the share of replicates below the centre.
-
-    Args:
-        replicates: Values of the score, of shape (replicates,), all finite.
-        centre: The score of that which the replicates were drawn from.
-        confidence: Probability of the interval, such as 0.95.
-
-    Returns:
-        Lower and upper bound, each one of the replicates or between two of them.
+    Where the replicates lie lower than what they were drawn from, whose score is the
+    centre, the score itself lies lower than the truth. So the percentiles are moved the
+    other way, by twice the normal quantile of the share of replicates below the centre.
+    All replicates are finite.
     """
     normal = NormalDist()
     slack = 1e-12 * max(1.0, abs(centre))
@@ -204,12 +162,8 @@ def corrected_bounds(
 def generator(seed: int, *parts: str) -> np.random.Generator:
     """Make a random generator from a seed and what it is used for.
 
-    Args:
-        seed: The user's seed.
-        *parts: Purpose of the numbers, such as the metric and the tag.
-
-    Returns:
-        A generator; the same seed and parts give the same numbers anywhere.
+    The same seed and parts, such as the metric and the tag, give the same numbers
+    anywhere.
     """
     digest = hashlib.sha256("\x1f".join((str(seed), *parts)).encode()).digest()
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "big")))

@@ -24,11 +24,7 @@ _MANY = 1_000
 def normal_quantile(confidence: float) -> float:
     """Return z such that a normal variable lies within ±z with this probability.
 
-    Args:
-        confidence: Probability, between 0 and 1.
-
-    Returns:
-        The two-sided quantile: 1.96 for 0.95.
+    The two-sided quantile: 1.96 for 0.95.
     """
     return NormalDist().inv_cdf((1 + confidence) / 2)
 
@@ -39,14 +35,8 @@ def t_quantile(confidence: float, degrees: float) -> float:
 
     The quantile is where `outside_probability` falls to 1 - confidence, by bisection;
     from 1 000 degrees of freedom it is an expansion about the normal quantile
-    (Abramowitz and Stegun 1964, 26.7.5).
-
-    Args:
-        confidence: Probability, between 0 and 1.
-        degrees: Degrees of freedom, at least 1, not necessarily whole.
-
-    Returns:
-        The two-sided quantile.
+    (Abramowitz and Stegun 1964, 26.7.5). The degrees of freedom are at least 1, and
+    need not be whole.
     """
     if degrees >= _MANY:
         return _expanded(normal_quantile(confidence), degrees)
@@ -74,28 +64,14 @@ def _expanded(z: float, degrees: float) -> float:
 
 
 def outside_probability(t: float, degrees: float) -> float:
-    """Return the probability that Student's t lies outside ±t (26.7.1).
-
-    Args:
-        t: A finite number, 0 or more.
-        degrees: Degrees of freedom, at least 1, not necessarily whole.
-
-    Returns:
-        The probability of both tails.
-    """
+    """Return the probability that Student's t lies outside ±t (26.7.1); t ≥ 0."""
     return f_tail(t * t, 1.0, degrees)
 
 
 def f_tail(statistic: float, numerator: float, denominator: float) -> float:
     """Return the probability that an F variable exceeds a statistic (26.6.2).
 
-    Args:
-        statistic: A finite number, 0 or more.
-        numerator: Degrees of freedom between groups.
-        denominator: Degrees of freedom within groups.
-
-    Returns:
-        The probability of the upper tail.
+    The statistic is 0 or more, with the degrees of freedom between and within groups.
     """
     scaled = numerator * statistic
     # both shares are computed, because 1 minus one would lose the digits of the other

@@ -101,6 +101,8 @@ def test_options_are_compared_behind_one_prompt(tmp_path: Path) -> None:
     assert model.asked[0].continuations == (" blue", " greenish")
     # by length 3 / 4 is less likely than 4 / 8
     assert scores(path, predicted) == {"accuracy": 0.5, "lm-eval-accuracy": 0.5}
+    named = evalkit.evaluate(f"lm-eval:{path}", predicted.rows)
+    assert named.dataset == "colors"
     read_again = read(path)
     assert read_again.name == "colors"
     assert read_again.plugin.version == "2.0"

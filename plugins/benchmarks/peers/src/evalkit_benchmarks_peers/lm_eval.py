@@ -67,7 +67,7 @@ def read(text: str) -> ReadPlugin:
     """Read a task of lm-evaluation-harness.
 
     Args:
-        text: Path of a task's file, or `FOLDER#TASK`.
+        text: Path of a task's file, or `FOLDER#TASK`, after `lm-eval:`.
 
     Returns:
         Its name, its dataset, and the files that it is made of.
@@ -78,7 +78,7 @@ def read(text: str) -> ReadPlugin:
     """
     for kept in (task_files.parse_file, run_file):
         kept.cache_clear()  # the files may have changed
-    where, _, name = text.partition("#")
+    where, _, name = text.removeprefix("lm-eval:").partition("#")
     path = Path(where)
     if path.is_dir() and not name:
         raise DataError(f"{where}: name a task of this folder, as in {where}#TASK")
@@ -276,7 +276,7 @@ class Task:
                 problem = f"evalkit cannot run {samples}"
                 self._refuse(problem, "fewshot_config", "samples")
             rows = [self._documents.row(sample, is_shot=True) for sample in samples]
-            return {**shots, "examples": rows}
+            return {**shots, "examples": rows, "spare": False}
         shots["source"] = "test" if split == self._test_split() else "shots"
         named = self._shots.get("split", self._values.get("fewshot_split"))
         # then the document itself is left out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
@@ -170,7 +169,7 @@ def _check_options(prompt: Prompt, inputs: ModelInputs) -> None:
 def _check_cue(prompt: Prompt, form: Form) -> None:
     if prompt.cue or form == "chat" or prompt.uses_continuations:
         return
-    if re.fullmatch(r"\{[^{}]+\}", prompt.query):  # a whole text may hold a cue
+    if prompt.shots.spare is not None:  # as in lm-eval, whose queries hold a cue
         return
     if prompt.method == "joint" or prompt.shots.wanted:
         what = "a letter is asked for" if prompt.method == "joint" else "it has shots"

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from evalkit import Registry, Result, Score
 from evalkit.base.names import score_name
-from evalkit.catalog import import_component
-from evalkit.plugins.components import AS_READ
+from evalkit.catalog import AS_READ, import_component
 
 _SHARED = ("metric", "split", "computed_on", "unit", "scale", "higher_is_better")
 """Fields of a score that a mean has from its parts."""

@@ -23,19 +23,15 @@ def fields_of(template: str) -> list[str]:
 
 
 def fill(template: str, values: Mapping[str, Any]) -> str:
-    """Put values into a template.
-
-    Braces in values stand for themselves.
+    """Put values into a template; braces in values stand for themselves.
 
     Raises:
         DataError: The template is malformed, or a value is missing or null.
     """
-    filled = []
-    for literal, name in _parts(template):
-        filled.append(literal)
-        if name is not None:
-            filled.append(written(name, values))
-    return "".join(filled)
+    return "".join(
+        literal if name is None else literal + written(name, values)
+        for literal, name in _parts(template)
+    )
 
 
 @lru_cache(maxsize=1_000)

@@ -14,10 +14,7 @@ def fields_of(template: str) -> list[str]:
     """Return the names of the fields of a template, each once.
 
     In a template `{name}` stands for a field, `{name.key}` for a value within one, and
-    `{{` and `}}` for braces.
-
-    Raises:
-        DataError: It is malformed.
+    `{{` and `}}` for braces. A malformed one is a `DataError`.
     """
     return list(dict.fromkeys(name for _, name in _parts(template) if name is not None))
 

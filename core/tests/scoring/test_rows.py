@@ -1,6 +1,5 @@
 import math
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -157,27 +156,6 @@ def test_lists_and_structs_arrive_as_python_values() -> None:
     table = table_of([{"x": 1}], [["a", "b"]], prob=[{"a": 0.5}])
     scores_of(bind(score_example, columns=("prob",)), table)
     assert seen == [({"x": 1}, ["a", "b"], {"prob": {"a": 0.5}})]
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (math.nan, "it returned nan"),
-        (-math.inf, "it returned -inf"),
-        (np.float32("inf"), "it returned inf"),
-        ("0.5", "its value must be a number, is '0.5'"),
-        (b"1", "its value must be a number, is b'1'"),
-        (10**400, "its value must be a number, is 1000"),
-        (1.5, "its value 1.5 is outside of its bounds 0.0 to 1.0"),
-        (Decimal(-1), "its value -1.0 is outside of its bounds 0.0 to 1.0"),
-        (np.int64(2), "its value 2.0 is outside of its bounds 0.0 to 1.0"),
-    ],
-)
-def test_a_value_that_is_no_score_names_its_example(value: Any, text: str) -> None:
-    outcomes = [0.5, None, value, value]
-    metric = bind(lambda target: outcomes[target], bounds=(0.0, 1.0))
-    message = error_of(metric, table_of([""] * 4, [0, 1, 2, 3]))
-    assert message.startswith(f"{ORIGIN}: score_example for the example 'id-7': {text}")
 
 
 def test_one_example_that_fails_does_not_take_the_score_of_the_others() -> None:

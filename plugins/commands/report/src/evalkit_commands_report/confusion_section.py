@@ -108,13 +108,7 @@ def _is_large(found: Confusion) -> bool:
 
 
 def _count(
-    run: Shown,
-    count: int,
-    total: int,
-    answer: str,
-    said: str,
-    *,
-    shaded: bool = True,
+    run: Shown, count: int, total: int, answer: str, said: str, *, shaded: bool = True
 ) -> Markup:
     share = count / total if total else 0.0
     return element(

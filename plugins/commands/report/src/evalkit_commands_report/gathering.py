@@ -101,8 +101,7 @@ class Gathered:
 
 
 def gather(
-    results: Sequence[Result],
-    compare: Callable[[Sequence[Result]], Comparison] | None,
+    results: Sequence[Result], compare: Callable[[Sequence[Result]], Comparison] | None
 ) -> list[Gathered]:
     """Put runs of the same data set together whose scores are comparable."""
     groups: list[tuple[list[Result], str]] = []

@@ -93,13 +93,7 @@ def interval_line(
 def axis_line(axis: Axis) -> Markup:
     """Draw the ticks of an axis, for the head of a column."""
     labels = [
-        element(
-            "text",
-            text,
-            x=f"{axis.place(value)}%",
-            y=12,
-            text_anchor="middle",
-        )
+        element("text", text, x=f"{axis.place(value)}%", y=12, text_anchor="middle")
         for value, text in axis.ticks
     ]
     return element(

@@ -72,10 +72,7 @@ class PassMetric(AlternativesMetric):
         return counts.join(
             known, on=["n", "right"], how="left", maintain_order="left"
         ).select(
-            "row",
-            "chance",
-            lacking=is_lacking.cast(pl.Float64),
-            examples=pl.lit(1.0),
+            "row", "chance", lacking=is_lacking.cast(pl.Float64), examples=pl.lit(1.0)
         )
 
     def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:

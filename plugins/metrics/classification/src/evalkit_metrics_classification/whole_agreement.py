@@ -70,8 +70,7 @@ class WholeAgreement(ConfusionMetric):
             counts[starts]
             .select("group")
             .with_columns(
-                value,
-                reason=pl.when(value.is_null()).then(pl.lit(self.lacking)),
+                value, reason=pl.when(value.is_null()).then(pl.lit(self.lacking))
             )
         )
 

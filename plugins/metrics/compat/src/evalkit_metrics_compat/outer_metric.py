@@ -9,13 +9,7 @@ from typing import Any
 import polars as pl
 import polars.selectors as cs
 
-from evalkit import (
-    Metric,
-    MetricContext,
-    Parameters,
-    PluginContractError,
-    PluginError,
-)
+from evalkit import Metric, MetricContext, Parameters, PluginContractError, PluginError
 from evalkit.catalog import BoundMetric, Registry
 from evalkit.scoring import ScoringTable, metric_outcomes
 

@@ -6,12 +6,7 @@ import math
 
 import numpy as np
 
-from evalkit_metrics_statistics.ranks import (
-    Floats,
-    Integers,
-    RankMetric,
-    dense_ranks,
-)
+from evalkit_metrics_statistics.ranks import Floats, Integers, RankMetric, dense_ranks
 
 
 class Kendall(RankMetric):

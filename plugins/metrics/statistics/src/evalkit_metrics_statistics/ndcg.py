@@ -8,11 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evalkit_metrics_statistics.rankings import (
-    Depth,
-    RankingMetric,
-    RankingParameters,
-)
+from evalkit_metrics_statistics.rankings import Depth, RankingMetric, RankingParameters
 
 
 class NDCGParameters(RankingParameters):

@@ -10,6 +10,5 @@ class Media(SchemaModel):
 
     data: bytes = Field(description="The binary data")
     media_type: str = Field(
-        alias="mediaType",
-        description="The IETF Media Type (MIME type) of the data",
+        alias="mediaType", description="The IETF Media Type (MIME type) of the data"
     )

@@ -9,16 +9,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
-from annotated_types import (
-    Ge,
-    GroupedMetadata,
-    Gt,
-    Le,
-    Lt,
-    MaxLen,
-    MinLen,
-    MultipleOf,
-)
+from annotated_types import Ge, GroupedMetadata, Gt, Le, Lt, MaxLen, MinLen, MultipleOf
 from pydantic import AllowInfNan, ConfigDict, Strict, TypeAdapter
 
 from evalkit.errors import SchemaError

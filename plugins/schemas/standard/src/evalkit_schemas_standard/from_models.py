@@ -37,12 +37,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticSerializationError
 
 from evalkit.errors import SchemaError
-from evalkit_schemas_standard.constraints import (
-    normal,
-    settings,
-    single,
-    with_rules,
-)
+from evalkit_schemas_standard.constraints import normal, settings, single, with_rules
 from evalkit_schemas_standard.field_names import check_members
 from evalkit_schemas_standard.scalars import Semantics, Unit
 from evalkit_schemas_standard.shapes import (

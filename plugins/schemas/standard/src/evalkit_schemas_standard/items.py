@@ -23,8 +23,7 @@ class ReplicatedItem(Item):
     """A row that belongs to one of several passes over a data set."""
 
     replication_: str = Field(
-        alias="_replication_",
-        description="ID of the replication the item belongs to.",
+        alias="_replication_", description="ID of the replication the item belongs to."
     )
 
 

@@ -232,11 +232,7 @@ class _Reader:
         )
         title = document.get("title")
         check_members(str(title or place), members)
-        return {
-            "fields": members,
-            "closed": further is False,
-            "title": title,
-        }
+        return {"fields": members, "closed": further is False, "title": title}
 
     def _member(self, name: str, part: Any, required: bool, place: str) -> Member:
         shape = self.schema(part, place)

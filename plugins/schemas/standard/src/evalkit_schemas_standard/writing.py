@@ -159,10 +159,7 @@ def _counted(rows: Iterable[Any], places: _Places) -> Iterator[Any]:
 
 
 def _rows_of(
-    files: Sequence[str | Path],
-    model: type[BaseModel],
-    places: _Places,
-    keys: set[str],
+    files: Sequence[str | Path], model: type[BaseModel], places: _Places, keys: set[str]
 ) -> Iterator[BaseModel]:
     """Read files; once a row breaks the schema, the others are only checked."""
     problems: list[str] = []

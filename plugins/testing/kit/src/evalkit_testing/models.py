@@ -367,9 +367,7 @@ MODEL_LAWS: tuple[Law[_Trial], ...] = (
     ),
     Law("order", "an answer does not depend on what was asked before.", _check_order),
     Law(
-        "batches",
-        "an answer does not depend on what is asked with it.",
-        _check_batches,
+        "batches", "an answer does not depend on what is asked with it.", _check_batches
     ),
     Law(
         "concurrent",

@@ -290,11 +290,7 @@ TASK_LAWS: tuple[Law[Trial], ...] = (
         "refused, and the field is named.",
         _check_damaged_examples,
     ),
-    Law(
-        "damaged-responses",
-        "so is a response.",
-        _check_damaged_responses,
-    ),
+    Law("damaged-responses", "so is a response.", _check_damaged_responses),
     Law(
         "inputs",
         "a response or example that it is shown is as before.",

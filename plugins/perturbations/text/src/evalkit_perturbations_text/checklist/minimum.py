@@ -51,11 +51,7 @@ class ChecklistMinimum(Perturbation):
     label_effect: ClassVar[Mapping[str, Effect]] = {"*": "transforms"}
 
     def perturb_example(
-        self,
-        rng: Random,
-        fields: Sequence[str],
-        answer_field: str | None,
-        task: str,
+        self, rng: Random, fields: Sequence[str], answer_field: str | None, task: str
     ) -> Mapping[str, Any] | None:
         """Draw a case; None where the fields are not those of the task's cases."""
         cases = [case for case in CASES.get(task, ()) if len(case[0]) == len(fields)]

@@ -12,11 +12,7 @@ from evalkit_perturbations_text.fairness_perturbations import FairnessPerturbati
 from evalkit_perturbations_text.gender.contexts import DECISIONS
 from evalkit_perturbations_text.gender.phrases import is_fixed
 from evalkit_perturbations_text.gender.words import swapped_words
-from evalkit_perturbations_text.grammar.tokens import (
-    APOSTROPHES,
-    Tokens,
-    word_set,
-)
+from evalkit_perturbations_text.grammar.tokens import APOSTROPHES, Tokens, word_set
 from evalkit_perturbations_text.letter_case import with_case_of
 from evalkit_perturbations_text.names.assignment import assign_names, name_edits
 from evalkit_perturbations_text.names.counterparts import counterparts

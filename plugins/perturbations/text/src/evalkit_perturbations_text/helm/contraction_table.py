@@ -10,10 +10,7 @@ _ENDINGS = {
     "'m": ("am", "I i"),
     "'s": ("is", "he how she that there what when where who why it"),
     "'re": ("are", "they we what you"),
-    "'ve": (
-        "have",
-        "I i they we you where who could might must should would",
-    ),
+    "'ve": ("have", "I i they we you where who could might must should would"),
     "'ll": ("will", "I i he how it she they we who you"),
     "'d": ("would", "I i he it she that there they we you"),
 }

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from evalkit import Edit
-from evalkit_perturbations_text.grammar.tokens import (
-    APOSTROPHES,
-    Tokens,
-    article_edits,
-)
+from evalkit_perturbations_text.grammar.tokens import APOSTROPHES, Tokens, article_edits
 from evalkit_perturbations_text.letter_case import with_case_of
 from evalkit_perturbations_text.names.person_names import Mention
 

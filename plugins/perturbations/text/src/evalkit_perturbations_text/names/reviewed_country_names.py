@@ -41,8 +41,7 @@ REVIEWED_NAMES = {
         frozenset(),
     ),
     "et_EE": ReviewedNames(
-        word_set("ekaterina katya ludmila oksana"),
-        word_set("alexei dmitry mikhail"),
+        word_set("ekaterina katya ludmila oksana"), word_set("alexei dmitry mikhail")
     ),
     "fr_DZ": ReviewedNames(
         word_set("noura khadija zainab"),

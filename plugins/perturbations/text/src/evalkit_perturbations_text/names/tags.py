@@ -8,11 +8,7 @@ from typing import Any
 
 from evalkit_perturbations_text.copy_texts import texts_of
 from evalkit_perturbations_text.grammar.tokens import Tokens
-from evalkit_perturbations_text.names.groups import (
-    NameGroup,
-    group_problem,
-    name_group,
-)
+from evalkit_perturbations_text.names.groups import NameGroup, group_problem, name_group
 
 NAME_GROUP = "name-group:"
 """Beginning of the tag that names a group."""

@@ -231,9 +231,7 @@ def source_of_task(
     pool = st.lists(answers, min_size=1, max_size=4)
     return pool.map(
         lambda drawn: st.builds(
-            lambda pair, more: (*pair, more),
-            _pairs(drawn, kind, nulls=False),
-            given,
+            lambda pair, more: (*pair, more), _pairs(drawn, kind, nulls=False), given
         )
     )
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from evalkit_commands_report.gathering import Gathered, Shown
 from evalkit_commands_report.intervals import mark
-from evalkit_commands_report.markup import Child, Markup, element, fragment
-from evalkit_commands_report.tables import table
+from evalkit_commands_report.markup import Child, Markup, element, fragment, table
 
 if TYPE_CHECKING:
     from evalkit.runs import Confusion

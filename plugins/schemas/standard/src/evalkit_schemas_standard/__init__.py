@@ -31,12 +31,12 @@ if TYPE_CHECKING:
         make_output_schema as make_output_schema,
     )
     from evalkit_schemas_standard.dyff import to_dyff_arrow as to_dyff_arrow
-    from evalkit_schemas_standard.embeddings import embedding as embedding
-    from evalkit_schemas_standard.identity import schema_identity as schema_identity
+    from evalkit_schemas_standard.from_models import schema_identity as schema_identity
     from evalkit_schemas_standard.json_schemas import json_schema as json_schema
     from evalkit_schemas_standard.json_schemas import (
         model_from_json_schema as model_from_json_schema,
     )
+    from evalkit_schemas_standard.models import embedding as embedding
     from evalkit_schemas_standard.named import named_schema as named_schema
     from evalkit_schemas_standard.named import schema_names as schema_names
     from evalkit_schemas_standard.products import product as product
@@ -67,8 +67,8 @@ _HOMES = {
     "arrow": "arrow_schema model_from_arrow",
     "data_schemas": "DataSchema make_input_schema make_output_schema",
     "dyff": "to_dyff_arrow",
-    "embeddings": "embedding",
-    "identity": "schema_identity",
+    "from_models": "schema_identity",
+    "models": "embedding",
     "json_schemas": "json_schema model_from_json_schema",
     "named": "named_schema schema_names",
     "products": "product",

@@ -7,7 +7,7 @@ from uuid import UUID, uuid5
 from pydantic import BaseModel
 
 from evalkit.errors import SchemaError
-from evalkit_schemas_standard.items import Item, ResponseItem, with_responses
+from evalkit_schemas_standard.models import Item, ResponseItem, with_responses
 from evalkit_schemas_standard.products import product
 
 

@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from evalkit_schemas_standard.models import embedding as embedding
     from evalkit_schemas_standard.named import named_schema as named_schema
     from evalkit_schemas_standard.named import schema_names as schema_names
+    from evalkit_schemas_standard.products import input_model as input_model
+    from evalkit_schemas_standard.products import output_model as output_model
     from evalkit_schemas_standard.products import product as product
+    from evalkit_schemas_standard.products import replication_id as replication_id
     from evalkit_schemas_standard.reading import read_data_set as read_data_set
     from evalkit_schemas_standard.reading import verify_data_set as verify_data_set
-    from evalkit_schemas_standard.rows import input_model as input_model
-    from evalkit_schemas_standard.rows import output_model as output_model
-    from evalkit_schemas_standard.rows import replication_id as replication_id
     from evalkit_schemas_standard.scalars import Float16 as Float16
     from evalkit_schemas_standard.scalars import Float32 as Float32
     from evalkit_schemas_standard.scalars import Float64 as Float64
@@ -71,8 +71,7 @@ _HOMES = {
     "models": "embedding",
     "json_schemas": "json_schema model_from_json_schema",
     "named": "named_schema schema_names",
-    "products": "product",
-    "rows": "input_model output_model replication_id",
+    "products": "input_model output_model product replication_id",
     "scalars": (
         "Float16 Float32 Float64 Int16 Int32 Int64 Int8 Semantics UInt16 "
         "UInt32 UInt64 UInt8 Unit"

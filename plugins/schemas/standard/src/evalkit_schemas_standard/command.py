@@ -80,7 +80,7 @@ def show_command(names: tuple[str, ...], view: str) -> None:
       evalkit schema show Item classification.Label text.Text --as arrow
       evalkit schema show tasks/nli:Output --as json > nli.schema.json
     """  # noqa: D301 - click reads the backspace
-    from evalkit_schemas_standard.products import find_schema
+    from evalkit_schemas_standard.references import find_schema
 
     with plugin_output_to_stderr():
         model = find_schema(names)
@@ -156,7 +156,7 @@ def check_command(name: str, names: tuple[str, ...], limit: int, as_json: bool) 
     from evalkit.catalog import data_path
     from evalkit.reporting import describe
     from evalkit_adapters_rows import file_frames
-    from evalkit_schemas_standard.products import find_schema
+    from evalkit_schemas_standard.references import find_schema
 
     with plugin_output_to_stderr():
         file = data_path(name)

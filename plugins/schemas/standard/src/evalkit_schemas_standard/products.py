@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import types
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, TypeAlias
+from uuid import UUID, uuid5
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
 
-from evalkit.catalog import BoundTask, Registry, Resolver, described, hook_failures
 from evalkit.errors import SchemaError
+from evalkit_schemas_standard.models import Item, ResponseItem, with_responses
 from evalkit_schemas_standard.named import named_schema
 
 Part: TypeAlias = str | type[BaseModel]
@@ -153,55 +152,61 @@ def _shown(field: FieldInfo) -> str:
     return f"{kind}{described}"
 
 
-_OF_TASKS = "tasks/"
+def input_model(model: type[BaseModel]) -> type[BaseModel]:
+    """Return the schema of a data set's rows: an index, and the fields of a model.
+
+    Args:
+        model: What a row holds.
+
+    Returns:
+        A model with the field `_index_` in front.
+
+    Raises:
+        SchemaError: The model has a field of that name that means something else.
+    """
+    return product([Item, model], f"{model.__name__}Item")
 
 
-def find_schema(references: Sequence[str]) -> type[BaseModel]:
-    """Return the model that a user names."""
-    models = [_find(reference) for reference in references]
-    return models[0] if len(models) == 1 else product(models)
+def output_model(model: type[BaseModel]) -> type[BaseModel]:
+    """Return the schema of what a model under test answered.
+
+    Args:
+        model: What one response holds.
+
+    Returns:
+        A model with `_index_`, `_replication_` and `responses`, each of which has a
+        `_response_index_` in front. Several responses may share one, as the spans of
+        one answer do; the order of the responses is that of preference.
+
+    Raises:
+        SchemaError: The model has a field of that name that means something else.
+    """
+    item = product([ResponseItem, model], f"{model.__name__}ResponseItem")
+    return with_responses(item)
 
 
-def _find(reference: str) -> type[BaseModel]:
-    place, colon, name = reference.rpartition(":")
-    if colon and place.startswith(_OF_TASKS):
-        return _of_task(place.removeprefix(_OF_TASKS), name)
-    if colon and place.endswith(".py"):
-        return _of_file(Path(place), name)
-    return named_schema(reference)
+def replication_id(evaluation: str | UUID, number: int) -> str:
+    """Return the id of one of several passes over a data set.
 
+    It is the UUID of version 5 (RFC 9562) of the decimal number in the namespace of the
+    evaluation, as Dyff's ids are.
 
-def _of_task(task: str, name: str) -> type[BaseModel]:
-    if name not in ("Input", "Output"):
-        raise SchemaError(f"a task has the schemas Input and Output, not {name!r}")
-    bound = BoundTask.of(Resolver(Registry()).bind("tasks", task))
-    model: type[BaseModel] = getattr(bound, name)
-    return model
+    Args:
+        evaluation: Id of the evaluation, a UUID.
+        number: Number of the pass, from 0.
 
+    Returns:
+        32 hexadecimal digits.
 
-def _of_file(path: Path, name: str) -> type[BaseModel]:
-    if not path.is_file():
-        raise SchemaError(f"{path}: there is no such file")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    Raises:
+        SchemaError: The id is no UUID, or the number no integer that is at least 0.
+    """
+    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+        raise SchemaError(f"a replication has a number from 0, not {number!r}")
     try:
-        spec.loader.exec_module(module)
-    except hook_failures() as error:
+        namespace = evaluation if isinstance(evaluation, UUID) else UUID(hex=evaluation)
+    except (ValueError, AttributeError, TypeError) as error:
         raise SchemaError(
-            f"{path}: importing it failed with {described(error)}"
+            f"the id of an evaluation must be a UUID, found {evaluation!r}"
         ) from error
-    found: Any = getattr(module, name, None)
-    if isinstance(found, type) and issubclass(found, BaseModel):
-        return found
-    models = [
-        each
-        for each, value in vars(module).items()
-        if isinstance(value, type)
-        and issubclass(value, BaseModel)
-        and value.__module__ == module.__name__
-    ]
-    raise SchemaError(
-        f"{path}: {name} is no pydantic model there; models are: {', '.join(models)}"
-    )
+    return uuid5(namespace, str(number)).hex

@@ -79,7 +79,7 @@ def write_command(
     from evalkit.places import is_remote, uri_of
     from evalkit.reporting import count_of
     from evalkit_schemas_standard.folders import leftovers
-    from evalkit_schemas_standard.products import find_schema
+    from evalkit_schemas_standard.references import find_schema
     from evalkit_schemas_standard.writing import write_files
 
     if is_remote(str(folder)):

@@ -19,8 +19,9 @@ from evalkit_commands_authoring.doctor.examination import (
     examine,
     report,
 )
+from evalkit_commands_authoring.doctor.findings import Finding
 from evalkit_commands_authoring.doctor.imports import check_imports, import_all
-from evalkit_commands_authoring.doctor.installed import Environment, Finding, Installed
+from evalkit_commands_authoring.doctor.installed import Environment, Installed
 from evalkit_commands_authoring.doctor.names import (
     check_clashes,
     check_hidden,

@@ -170,11 +170,14 @@ def test_the_hub_is_read_from_a_copy(
     assert [row["uid"] for row in choices(tmp_path, **hub)().load("test")] == ["1"]
 
 
-def test_a_function_makes_the_examples(tmp_path: Path) -> None:
+def test_a_function_makes_the_examples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     code = "def rows(split, n):\n    for i in range(n):\n"
     code += "        yield {'question': split, 'choices': ['a', 'b'], 'k': i % 2}\n"
-    (tmp_path / "made.py").write_text(code)
-    generator = {"function": "made.py:rows", "arguments": {"n": 4}}
+    (tmp_path / "made_rows.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    generator = {"function": "made_rows:rows", "arguments": {"n": 4}}
     data = {"generator": generator, "id": "#row0", "answer": {"index": "k"}}
     made = benchmark(tmp_path, CHOICE, data)().load("test")
     assert [row["uid"] for row in made] == ["0", "1", "2", "3"]
@@ -247,7 +250,7 @@ def test_headline_metrics_extractors_and_null_label_are_those_of_the_file(
         ],
     )
     loose = made(made.Parameters(extract="loose"))
-    assert loose.perf_metric == "above-chance:chance=choices,metric=accuracy"
+    assert loose.perf_metric == "above-chance:chance=0.5,metric=accuracy"
     assert loose.eval_metrics == ["accuracy", "exact-match:ignore_case=true"]
     said = [{"id": "1", "answer": "Answer: A"}, {"id": "2", "answer": "5"}]
     said.append({"id": "3", "answer": "none"})

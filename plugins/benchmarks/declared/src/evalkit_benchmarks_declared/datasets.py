@@ -156,7 +156,8 @@ def _refuse_lacking(requirements: Sequence[str]) -> None:
             requirement = Requirement(text)
             found = version(requirement.name)
         except (InvalidRequirement, PackageNotFoundError) as error:
-            raise PluginLoadError(f"requires: {text}: {error}") from error
+            hint = f"Install it: pip install '{text}'"
+            raise PluginLoadError(f"requires: {text}: {error}. {hint}") from error
         if not requirement.specifier.contains(found, prereleases=True):
             raise PluginLoadError(f"requires: {text}: got version {found}")
 
@@ -217,10 +218,12 @@ def _metric(use: str | MetricUse, benchmark: Benchmark) -> str:
     chance: Any = rescale.low
     if chance == "chance":
         answer = getattr(benchmark.task, "answer", benchmark.task)
-        chance = "choices" if answer in ("choice", "multiple-choice") else "labels"
-    options = {"metric": name, "chance": chance, "best": rescale.high}
-    options |= {} if rescale.floor else {"floor": False}
-    given = {key: value for key, value in options.items() if value is not None}
+        chance, options = "labels", benchmark.data.choices
+        if answer in ("choice", "multiple-choice"):
+            chance = 1 / len(options) if isinstance(options, list) else "choices"
+    scale = {"metric": name, "chance": chance, "best": rescale.high}
+    scale |= {} if rescale.floor else {"floor": False}
+    given = {key: value for key, value in scale.items() if value is not None}
     return reference("above-chance", given)
 
 

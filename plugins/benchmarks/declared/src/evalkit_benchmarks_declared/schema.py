@@ -36,6 +36,11 @@ Position = Annotated[
 ]
 """Expression for a right option: its position, from 0, its letter, or its text."""
 
+AxisValue = Annotated[str, Field(pattern=r"^[^,/\s]([^,/]*[^,/\s])?$")]
+"""Value of an axis; references cannot hold `,` and `/`."""
+
+Overrides = Annotated[dict[AxisValue, dict[str, JsonValue]], Field(min_length=1)]
+
 Stages = Text | list[Text | dict[str, JsonValue]]
 """Extractor stages, as for `--extract`."""
 
@@ -74,8 +79,8 @@ class Sample(Declared):
 class Generator(Declared):
     """A function that makes the examples: `function(split, **arguments)`."""
 
-    function: Annotated[str, Field(pattern=r"^[\w./-]+:\w+$")]
-    """`package.module:function`, or `file.py:function` beside the benchmark file."""
+    function: Annotated[str, Field(pattern=r"^[\w.]+:\w+$")]
+    """`package.module:function`."""
     arguments: dict[str, JsonValue] = {}
 
 
@@ -87,7 +92,7 @@ class Data(Declared):
     """
 
     path: Text | dict[ComponentName, Text | list[Text]] | None = None
-    """File beside the benchmark file, or URI. `{split}` stands for the stored split."""
+    """Path from the benchmark file, or URI. `{split}` stands for the stored split."""
     hub: Annotated[str, Field(pattern=r"^[\w.-]+(/[\w.-]+)?$")] | None = None
     """Dataset on the Hugging Face hub: `OWNER/NAME`."""
     generator: Generator | None = None
@@ -196,6 +201,12 @@ class Normalisation(Declared):
     floor: bool = True
     """Whether values below `low` become 0."""
 
+    @model_validator(mode="after")
+    def _check_range(self) -> Self:
+        if self.low == self.high:
+            raise ValueError("low and high must differ")
+        return self
+
 
 class Headline(MetricUse):
     """The score that stands for the benchmark."""
@@ -252,7 +263,7 @@ class Benchmark(Declared):
     replications: Count = 1
     """Replies to each request."""
     perturbations: list[Perturbation] = []
-    variants: dict[ComponentName, dict[str, dict[str, JsonValue]]] = {}
+    variants: dict[ComponentName, Overrides] = {}
     """Axis, such as `language`: value: keys of this file that differ, also dotted."""
     aggregate: Annotated[str, Field(pattern=r"^macro:\S+$")] | None = None
     """`macro:AXIS` or `macro:FACET`: the mean over variants or tags is the headline."""
@@ -261,6 +272,11 @@ class Benchmark(Declared):
     def _check_names(self) -> Self:
         if "extract" in self.variants:
             raise ValueError("variants.extract: the key `extract` makes this axis")
+        for axis, values in self.variants.items():
+            for value, overrides in values.items():
+                for key in {"benchmark", "name", "variants"} & overrides.keys():
+                    place = f"variants.{axis}.{value}.{key}"
+                    raise ValueError(f"{place}: the same for all variants. Remove it")
         facet = (self.aggregate or "").removeprefix("macro:")
         names = list(self.extract) if isinstance(self.extract, Mapping) else []
         named = [("aggregate", facet or None, [*self.variants, *self.data.tags])]

@@ -9,10 +9,10 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
-from evalkit.catalog import local_path, located, object_in_file
+from evalkit.catalog import local_path, located
 from evalkit.errors import DataError
 from evalkit.examples.datasets import DATA_FOLDER_VARIABLE
-from evalkit.places import is_remote, names_below
+from evalkit.places import is_remote, names_below, refuse_offline
 from evalkit.plugins.sources import sha256_of
 from evalkit.reading.formats import Format
 from evalkit_adapters_rows import file_rows
@@ -68,7 +68,7 @@ def stored_rows(
         if rows is not None:
             yield from _numbered(f"split {stored!r}", rows(stored))
         elif data.generator is not None:
-            yield from _numbered(*_generated(data.generator, folder, stored))
+            yield from _numbered(*_generated(data.generator, stored))
         else:
             for path in _files(data, folder, stored):
                 yield from _rows_of_file(path, _FORMATS.get(data.format or ""))
@@ -88,13 +88,10 @@ def _rows_of_file(path: Path, kind: Format | None) -> Iterator[StoredRow]:
         yield StoredRow(place, row.values)
 
 
-def _generated(generator: Generator, folder: Path, split: str) -> tuple[str, Any]:
+def _generated(generator: Generator, split: str) -> tuple[str, Any]:
     name = generator.function
     try:
-        is_file = name.partition(":")[0].endswith(".py")
-        find: Any = object_in_file if is_file else resolve_name
-        function = find(f"{folder}/{name}" if is_file else name)
-        return name, function(split, **generator.arguments)
+        return name, resolve_name(name)(split, **generator.arguments)
     except Exception as error:  # whatever the function raises
         raise DataError(f"data.generator: {name}: {located(error)}") from error
 
@@ -120,18 +117,7 @@ def _files(data: Data, folder: Path, split: str) -> Iterator[Path]:
 
 
 def hub_file(hub: str, name: str, revision: str | None = None) -> Path:
-    """Return a local copy of a file of a dataset on the hub.
-
-    A copy in `EVALKIT_DATA_DIR/hub/OWNER/NAME/` is taken first.
-
-    Args:
-        hub: `OWNER/NAME`.
-        name: The file.
-        revision: Commit, tag or branch.
-
-    Raises:
-        StorageError: The hub cannot be read.
-    """
+    """Return a file of the hub; a copy in `EVALKIT_DATA_DIR/hub/…` is taken first."""
     copy = Path(os.environ.get(DATA_FOLDER_VARIABLE, ""), "hub", hub, name)
     if copy.is_file():
         return copy
@@ -153,6 +139,7 @@ def hub_files(
         if path.is_file():
             return [path]
     uri = f"hf://datasets/{hub}@{revision or 'refs/convert/parquet'}"
+    refuse_offline(uri)
     names = [name for name in names_below(uri) if _is_of(name, split, config, revision)]
     if not names:
         where = f"{uri}, configuration {config or 'default'}"

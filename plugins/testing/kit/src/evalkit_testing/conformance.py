@@ -26,8 +26,8 @@ from evalkit_testing.laws import (
     refused_end,
     untried_laws,
 )
-from evalkit_testing.pytest_plugin import MARK, PROPERTY
 from evalkit_testing.shared_state import State
+from evalkit_testing.unchecked import MARK, PROPERTY
 
 _OF_DISTRIBUTION = ("metadata", "licence", "cost")
 """Laws that are told once, and not of each component."""

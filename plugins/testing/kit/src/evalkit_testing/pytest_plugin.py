@@ -20,12 +20,6 @@ import pytest
 if TYPE_CHECKING:
     from evalkit_testing.throw_away import CommandRun, ThrowAway
 
-MARK = "not checked: "
-"""What the reason of a test begins with of which nothing could be checked."""
-
-PROPERTY = "evalkit-not-tried"
-"""The property of a test that says of which law it had not what that needs."""
-
 _PLACE = Path(__file__).with_name("conformance.py")
 """What pytest believes that it collects the laws from."""
 
@@ -90,6 +84,8 @@ def pytest_collect_file(
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say what could not be checked, and what it needs."""
+    from evalkit_testing.unchecked import MARK, PROPERTY
+
     lacking = [
         str(report.longrepr[-1]).removeprefix(f"Skipped: {MARK}")
         for report in terminalreporter.stats.get("skipped", ())

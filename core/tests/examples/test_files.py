@@ -201,13 +201,6 @@ def test_a_file_is_scored_with_its_task(
     assert by_tag == {None, "a:b", "c", "ü\u2028", "(untagged)"}
 
 
-def test_the_run_is_another_where_the_file_is(set_file: Path) -> None:
-    first = evalkit.evaluate(set_file, SAID, task="sentiment").run_id
-    assert evalkit.evaluate(set_file, SAID, task="sentiment").run_id == first
-    set_file.write_bytes(lines(ROWS) + b"\n")
-    assert evalkit.evaluate(set_file, SAID, task="sentiment").run_id != first
-
-
 @pytest.mark.parametrize(
     ("file", "name"),
     [
@@ -311,20 +304,6 @@ def test_other_formats_say_what_is_wrong(
         evalkit.evaluate(path, SAID, task="sentiment")
     assert str(path) in str(caught.value)
     assert problem in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["set.parquet", "set.arrow", "set.arrows"])
-def test_a_table_without_rows_has_no_examples(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    table = frame(ROWS).clear()
-    data = {
-        "set.parquet": lambda: in_memory(table.write_parquet),
-        "set.arrow": lambda: in_memory(table.write_ipc),
-        "set.arrows": lambda: in_memory(table.write_ipc_stream),
-    }[name]()
-    path.write_bytes(data)
-    with pytest.raises(DataError, match="split 'all' has no examples"):
-        load(path)
 
 
 @pytest.mark.parametrize(

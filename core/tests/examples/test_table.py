@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,28 +88,6 @@ class TestLoading:
         row("2", "b", tags=[], n=2),
     ]
 
-    @pytest.mark.parametrize(
-        "make",
-        [
-            list,
-            tuple,
-            iter,
-            pl.DataFrame,
-            pl.LazyFrame,
-            lambda rows: pa.Table.from_pylist(list(rows)),
-            lambda rows: (dict(one) for one in rows),
-        ],
-        ids=["list", "tuple", "iterator", "frame", "lazy", "arrow", "generator"],
-    )
-    def test_every_way_to_give_rows_gives_the_same_examples(self, make: Any) -> None:
-        found = load(make(self.ROWS))
-        assert found.frame.to_dicts() == [
-            {"id": "1", "answer": "a", "tags": ["t"], "cluster": None},
-            {"id": "2", "answer": "b", "tags": [], "cluster": None},
-        ]
-        assert found.inputs["text"].to_list() == ["text of 1", "text of 2"]
-        assert not found.clustered
-
     @pytest.mark.parametrize("make", [str, Path])
     def test_a_path_is_read_as_json_lines(self, tmp_path: Path, make: Any) -> None:
         path = as_file(tmp_path, *self.ROWS)
@@ -118,26 +95,6 @@ class TestLoading:
         assert found.frame["answer"].to_list() == ["a", "b"]
         sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
         assert found.identity.files == ({"name": "letters.jsonl", "sha256": sha256},)
-
-    def test_an_unknown_split_is_refused_with_those_there_are(self) -> None:
-        bound = dataset([], splits=("train", "dev"), default_split="dev")
-        with pytest.raises(DataError) as caught:
-            load_examples(bound, task(), "test")
-        expected = "datasets/letters has no split 'test'; it has train, dev"
-        assert str(caught.value) == expected
-
-    @pytest.mark.parametrize(
-        "loaded",
-        [[], pl.DataFrame({"uid": []}), pl.LazyFrame({"uid": []})],
-        ids=["rows", "frame", "lazy"],
-    )
-    def test_a_split_without_examples_is_refused(self, loaded: Any) -> None:
-        assert refused(DataError, loaded) == f"{ORIGIN}: split 'test' has no examples"
-
-    def test_an_empty_file_is_refused_by_name(self, tmp_path: Path) -> None:
-        path = as_file(tmp_path)
-        message = refused(DataError, path)
-        assert message == f"{ORIGIN}: {path}: split 'test' has no examples"
 
     @pytest.mark.parametrize(
         ("loaded", "cause"),
@@ -172,18 +129,6 @@ class TestLoading:
         with pytest.raises(KeyboardInterrupt):
             load(KeyboardInterrupt())
 
-    @pytest.mark.parametrize(("loaded", "word"), [(None, "NoneType"), (3, "int")])
-    def test_another_value_is_refused_by_its_type(self, loaded: Any, word: str) -> None:
-        message = refused(DataError, loaded)
-        assert f"load returned {word}; it must return a polars frame" in message
-
-    @pytest.mark.parametrize("loaded", [[row(1), "x"], {"uid": 1}, [row(1), None]])
-    def test_an_example_that_is_no_dict_is_refused_by_number(self, loaded: Any) -> None:
-        message = refused(DataError, loaded)
-        number = 1 if isinstance(loaded, dict) else 2
-        assert message.startswith(f"{ORIGIN}: example {number} is ")
-        assert message.endswith("not a dict; load must give dicts")
-
     def test_every_broken_line_of_a_file_is_named_up_to_five(
         self, tmp_path: Path
     ) -> None:
@@ -210,11 +155,6 @@ class TestLoading:
 
 
 class TestIds:
-    def test_ids_are_texts_or_integers_of_any_size(self) -> None:
-        found = load([row("b"), row(7), row(-(2**70)), row("\u2028")])
-        assert found.frame["id"].to_list() == ["b", "7", str(-(2**70)), "\u2028"]
-        assert found.inputs["uid"].to_list() == found.frame["id"].to_list()
-
     def test_ids_of_a_frame_may_be_integers_or_categories(self) -> None:
         rows = pl.DataFrame([row(1), row(2)])
         assert load(rows).frame["id"].to_list() == ["1", "2"]
@@ -548,13 +488,6 @@ class TestClusters:
         for position, number in enumerate(found.frame["cluster"]):
             members.setdefault(number, []).append(position)
         assert sorted(members.values()) == expected
-
-    def test_a_column_that_is_not_there_is_named(self) -> None:
-        message = refused(DataError, self.ROWS, cluster=["t", "v"])
-        assert message == (
-            f"{ORIGIN}: its cluster names the column 'v', which the data does not have "
-            "(uid, text, label, t, u); name one of these"
-        )
 
 
 class TestNested:

@@ -102,31 +102,6 @@ def test_verbs_take_runs_of_stores(store: MemoryStore) -> None:
     assert rescored.record.parent == second.fingerprint
 
 
-def test_the_same_evaluation_is_a_run_of_its_own(store: MemoryStore) -> None:
-    first = run()
-    other, second = run(model="n"), run()
-    assert second.path != first.path
-    assert second.fingerprint == first.fingerprint
-    assert str(evalkit.find_run("m", ROOT)) == str(second.path)
-    assert [str(each.path) for each in list_runs(ROOT)] == [
-        str(second.path),
-        str(other.path),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("out", "message"),
-    [
-        ("mem://", "names no bucket"),
-        (Path("mem://"), "names no bucket"),
-        ("zz://b/runs", "zz:// is read and written by no installed plugin"),
-    ],
-)
-def test_no_place_is_refused(store: MemoryStore, out: str, message: str) -> None:
-    with pytest.raises(evalkit.EvalkitError, match=message):
-        run(out)
-
-
 def test_offline_no_run_is_written(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import evalkit
-from evalkit import Metric, MetricError, score
+from evalkit import Metric, score
 from evalkit.base.terms import MetricContext
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
@@ -126,22 +126,6 @@ def test_no_pair_is_torn_apart_in_a_replicate(n: int) -> None:
     assert found.reason == "all bootstrap replicates are equal"
 
 
-def test_one_example_has_no_interval() -> None:
-    found = score(get_agreement, ["a"], ["a"])["agreement"]
-    assert (found.value, found.ci, found.reason) == (1.0, None, "n is 1")
-
-
-def test_a_metric_may_decline_intervals() -> None:
-    class Plain(Metric):
-        interval = "none"
-
-        def compute(self, predictions: list[str]) -> float:
-            return float(len(predictions))
-
-    found = score(Plain, ["a", "b"], ["a", "b"])["plain"]
-    assert (found.value, found.reason) == (2.0, "the metric declares no interval")
-
-
 def test_large_groups_are_not_resampled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(list_scoring, "MOST_LIST_EXAMPLES", 3)
     result = score(get_agreement, ["a"] * 4, ["a", "b", "a", "b"], tags=TAGS)
@@ -201,16 +185,6 @@ def test_a_function_that_is_undefined_for_most_replicates_has_no_interval() -> N
     assert found.reason == "the score is undefined in most bootstrap replicates"
 
 
-def test_a_function_that_fails_on_what_is_scored_names_itself() -> None:
-    with pytest.raises(MetricError) as caught:
-        score(needs_two_labels(raise_value_error), ["a", "b"], ["a", "a"])
-    assert str(caught.value) == (
-        "metrics/two-labels (given as an object): compute failed with "
-        "ValueError: one class"
-    )
-    assert isinstance(caught.value.__cause__, ValueError)
-
-
 def test_a_missing_prediction_makes_a_function_of_lists_null() -> None:
     found = score(get_agreement, ["a", None], ["a", "b"])["agreement"]
     assert found.reason == (
@@ -227,15 +201,6 @@ def test_the_decorator_says_what_the_number_means_and_leaves_the_function() -> N
     assert get_share(["a"], ["a"]) == 1.0
     found = score(get_share, ["a", "b"], ["a", "a"])["share"]
     assert (found.unit, found.scale, found.higher_is_better) == ("%", 100.0, True)
-
-
-def test_the_decorator_s_bounds_are_checked() -> None:
-    @evalkit.metric(bounds=(0, 1))
-    def get_percent(predictions: list[str], targets: list[str]) -> float:
-        return 100.0
-
-    with pytest.raises(MetricError, match=r"its value 100\.0 is outside of its bounds"):
-        score(get_percent, ["a"], ["a"])
 
 
 def test_a_bare_function_has_no_unit_and_no_direction() -> None:

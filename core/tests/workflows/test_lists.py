@@ -3,7 +3,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from evalkit import DataError, EvalkitError, Metric, UnknownPluginError, score
+from evalkit import DataError, EvalkitError, Metric, score
 
 
 def get_hits(predictions: list[Any], targets: list[Any]) -> float:
@@ -141,12 +141,6 @@ def test_no_prediction_at_all_is_no_error(targets: list[Any]) -> None:
     assert score(Missing, [None, None], targets)["missing"].value == 0
 
 
-def test_a_tag_given_twice_counts_once() -> None:
-    result = score(get_hits, ["a", "b"], ["a", "a"], tags=[["t", "t"], ["t"]])
-    tag = result.scores[1]
-    assert (tag.tag, tag.n, tag.value) == ("t", 2, 0.5)
-
-
 def test_the_result_tells_what_was_scored() -> None:
     result = score(get_hits, ["a", "b"], ["a", "a"])
     assert result.status == "complete"
@@ -155,11 +149,6 @@ def test_the_result_tells_what_was_scored() -> None:
     assert result.headline == result["hits"]
     assert (result.headline.split, result.headline.computed_on) == ("given", "all")
     assert (result.notices, result.warnings, result.problems) == ((), (), ())
-
-
-def test_an_unknown_metric_suggests_the_nearest() -> None:
-    with pytest.raises(UnknownPluginError, match="no metric 'zzz'"):
-        score("zzz", ["a"], ["a"])
 
 
 @pytest.mark.parametrize("answers", [[["a"]], [[{"start": 0, "end": 3}]]])

@@ -381,17 +381,6 @@ def test_extractors_of_columns_and_of_several_answers() -> None:
     assert result["accuracy"].value == 2 / 8
 
 
-def test_what_an_extractor_raises_is_its_failure() -> None:
-    class Bad:
-        version = "1"
-
-        def extract_text(self, text: str) -> Any:
-            raise ZeroDivisionError
-
-    with pytest.raises(evalkit.PluginError, match=r"adapters/bad .*ZeroDivisionError"):
-        evalkit.evaluate(Towns, _said(_TEXTS), rows=Rows(extract=[{"kind": Bad}]))
-
-
 _SOLVED = {
     "6b_finetuning": 286,
     "6b_verification": 515,

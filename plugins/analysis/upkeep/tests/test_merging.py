@@ -348,15 +348,6 @@ def test_different_metrics_are_refused(run: Run) -> None:
         merge(scaled)
 
 
-def test_clusters_of_some_parts_only_are_refused(run: Run) -> None:
-    parts = [
-        run("accuracy", dataset=dataset, filters={"part": part})
-        for dataset, part in (("posts", "0"), ("clustered", "1"))
-    ]
-    with pytest.raises(EvalkitError, match="differ in clusters: none and template"):
-        merge(parts, dataset="both")
-
-
 def test_names_of_a_merged_run_may_be_given(run: Run) -> None:
     parts = [
         run("accuracy", dataset=dataset, model=dataset, filters={"part": part})

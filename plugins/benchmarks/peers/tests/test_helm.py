@@ -363,44 +363,31 @@ def test_texts_have_bits(tmp_path: Path) -> None:
     assert found["perplexity"].value == pytest.approx(math.exp(9 / 2))
 
 
-def state_of(requests: Sequence[Mapping[str, Any]]) -> str:
-    return json.dumps({"request_states": requests})
-
-
-def test_prompts_of_a_run_are_asked_again(tmp_path: Path) -> None:
-    folder = tmp_path / "ordinals:method=joint,model=openai_gpt2"
+def test_instances_of_a_run_are_read(tmp_path: Path) -> None:
     adapter = {"method": "multiple_choice_joint", "eval_splits": ["test"]}
-    reference = run_folder(folder, adapter, [])
-    (folder / "input_instances.json").unlink()
+    reference = run_folder(tmp_path, adapter, [])
+    (tmp_path / "input_instances.json").unlink()
     with pytest.raises(DataError, match="OrdinalScenario"):
         read(reference)
-    copy = {**ASKED, "id": "id7", "perturbation": {"name": "lowercase"}}
+    own = {**ASKED, "id": "id7"}
+    copy = {**own, "perturbation": {"name": "lowercase"}}
     states = [
-        {
-            "instance": each,
-            "request": {"prompt": f"{{shots}} {trial}"},
-            "train_trial_index": trial,
-            "num_train_instances": 2,
-        }
+        {"instance": each, "train_trial_index": trial}
         for trial in range(2)
-        for each in ({**ASKED, "id": "id7"}, copy)
+        for each in (own, copy)
     ]
-    (folder / "scenario_state.json").write_text(state_of(states), encoding="utf-8")
-    assert prompts(reference) == ["{shots} 0"]
-    result = scored(reference, "A")
-    assert result["helm-exact-match"].value == 1.0
-    assert any("scenario_state.json" in each for each in result.notices)
-
-
-def test_instances_that_helm_cached_are_found(tmp_path: Path) -> None:
-    folder = tmp_path / "runs" / "v1" / "ordinals:model=openai_gpt2"
-    scenario = {"class_name": "helm.x.OrdinalScenario", "args": {"subject": "law"}}
-    adapter = {"method": "generation", "sample_train": False}
-    reference = run_folder(folder, adapter, [*SHOTS, ASKED], scenario_spec=scenario)
-    saved = tmp_path / "scenario_instances" / "ordinals:subject=law"
-    saved.mkdir(parents=True)
-    (folder / "input_instances.json").rename(saved / "input_instances.json")
-    assert prompts(reference) == [KNOWN["generation"][1]]
+    state = tmp_path / "scenario_state.json"
+    state.write_text(json.dumps({"request_states": states}), encoding="utf-8")
+    with pytest.raises(DataError, match=r"scenario_state.json has no instances for sh"):
+        read(reference)
+    adapter = {**adapter, "max_train_instances": 0}
+    run_folder(tmp_path, adapter, [])
+    (tmp_path / "input_instances.json").unlink()
+    expected = [f"Input: First reference is correct\n{OPTIONS}Output:"]
+    assert prompts(reference) == expected
+    saved = tmp_path / "instances.json"
+    saved.write_text(json.dumps([own, copy]), encoding="utf-8")
+    assert prompts(reference) == expected
 
 
 def test_a_user_is_told_what_is_left_out(tmp_path: Path) -> None:

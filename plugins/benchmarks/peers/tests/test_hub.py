@@ -156,33 +156,9 @@ def test_scorers_become_metrics(
 
 
 PIECES = [
-    *(
-        "ANSWER: ",
-        "answer :",
-        "Answer",
-        "A",
-        "b",
-        "C",
-        "D",
-        "B.",
-        "(B)",
-        "$A$",
-        "**C**",
-    ),
-    *(
-        "\n",
-        "\n",
-        " ",
-        " ",
-        ",",
-        ".",
-        "Paris",
-        "paris",
-        "The town is",
-        "is Paris",
-        "42",
-    ),
-    *("$1,200", "3.0", "3", "(42)", "1e3", "-7%", "é"),
+    *("ANSWER: ", "answer :", "Answer", "A", "b", "C", "D", "B.", "(B)", "$A$"),
+    *("**C**", "\n", "\n", " ", " ", ",", ".", "Paris", "paris", "The town is"),
+    *("is Paris", "42", "$1,200", "3.0", "3", "(42)", "1e3", "-7%", "é"),
 ]
 KINDS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("choice", {}, ["A", "B", "C"]),
@@ -259,12 +235,6 @@ def scores_of(
     return [float(each or 0.0) for each in frame[column].to_list()]
 
 
-def test_letters_are_read_as_options(tmp_path: Path) -> None:
-    reference = file_of(tmp_path, chosen(CHOICE))
-    assert scored(reference, "Hm.\nANSWER: B")["accuracy"].value == 0.5
-    assert scored(reference, "B")["accuracy"].value == 0.0
-
-
 def test_a_target_may_be_a_literal_and_choices_columns(tmp_path: Path) -> None:
     fields = {"input": "q", "target": "literal:B", "choices": ["level", "a"]}
     given = {**chosen(CHOICE), "field_spec": fields}
@@ -283,21 +253,11 @@ def test_several_scorers_read_replies_in_their_own_ways(tmp_path: Path) -> None:
 
 
 def test_epochs_are_replications(tmp_path: Path) -> None:
-    reference = file_of(tmp_path, chosen(CHOICE, epochs=3, epoch_reducer="pass_at_2"))
+    reference = file_of(tmp_path, chosen(CHOICE, epochs=3, epoch_reducer="mean"))
     assert len(asked(reference)) == 6
     result = scored(reference, "ANSWER: B")
-    assert result["pass-at-k:k=2"].value == 0.5
+    assert result["accuracy"].value == 0.5
     assert any("--generate temperature=1" in each for each in result.notices)
-
-
-def test_judges_give_grades(tmp_path: Path) -> None:
-    args = {"model": "openai/gpt-4.1-mini", "partial_credit": True}
-    scorers = [{"name": "model_graded_qa", "args": args}]
-    benchmark = read(file_of(tmp_path, task(scorers=scorers))).plugin.benchmark
-    judge = benchmark.judges["grade-1"]
-    assert judge["model"] == "openai:model=gpt-4.1-mini"
-    assert judge["verdict"]["values"] == {"C": 1.0, "P": 0.5, "I": 0.0}
-    assert benchmark.headline.metric == "judge-mean"
 
 
 def test_a_copy_of_the_hub_is_read(
@@ -317,22 +277,24 @@ IMAGES = {"input": "q", "target": "a", "input_image": "image"}
 PARTS = {"pattern": "(a) (b)"}
 WRONG = [
     ({"solvers": [{"name": "use_tools"}, GENERATE]}, "solvers.0.name: use_tools: eval"),
-    ({"solvers": [GENERATE, {"name": "self_critique"}]}, "solvers.1.name: self_criti"),
-    ({"solvers": [GENERATE, GENERATE]}, "solvers.1.name: generate is behind generate"),
-    ({"solvers": [{"name": "chain_of_thought"}]}, "solvers.0: expected generate or"),
-    ({"solvers": [{"name": "plan"}]}, "solvers.0.name: Input should be 'prompt_templ"),
+    (
+        {"solvers": [{"name": "self_critique"}]},
+        "solvers.0.name: self_critique: evalkit",
+    ),
+    ({"solvers": [GENERATE, GENERATE]}, "solvers.0.name: generate or multiple_choice "),
+    ({"solvers": [{"name": "plan"}]}, "solvers.0.name: plan: must be one of chain_of"),
     ({"solvers": [CHOICE]}, "scorers: multiple_choice and the scorer choice go"),
-    ({"field_spec": IMAGES}, "field_spec.input_image: models are sent text alone"),
+    ({"field_spec": IMAGES}, "field_spec.input_image: evalkit does not have this"),
     ({"field_spec": {"inptu": "q"}}, "inptu: evalkit does not know this key. Did you"),
-    ({"split": "test[:5]"}, "split: must be a split"),
+    ({"split": "test[:5]"}, "split: String should match pattern"),
     ({"split": "train"}, "split: no file of the split 'train' is beside the file"),
-    ({"epochs": 2, "epoch_reducer": "mode"}, "epoch_reducer: evalkit does not have m"),
-    ({"epochs": 2, "epoch_reducer": "max"}, "have max but for the scorer choice"),
+    ({"epochs": 2, "epoch_reducer": "mode"}, "epoch_reducer: Input should be 'mean'"),
     ({"epochs": 0}, "epochs: Input should be greater than or equal to 1"),
     ({"scorers": [{"name": "pattern", "args": PARTS}]}, "pattern: must have at most"),
-    ({"scorers": [{"name": "model_graded_fact"}]}, "args.model: name the judge as op"),
+    ({"scorers": [{"name": "answer"}]}, "args.pattern: must be one of letter, word"),
+    ({"scorers": [{"name": "model_graded_fact"}]}, "model_graded_fact: not read. Decl"),
     ({"scorers": [{"name": "f1", "args": {"stop_words": ["x"]}}]}, "stop_words: evalk"),
-    ({"sandbox": "docker"}, "sandbox: evalkit does not know this key. Keys: id"),
+    ({"sandbox": "docker"}, "sandbox: evalkit does not know this key. Leave it out"),
 ]
 
 

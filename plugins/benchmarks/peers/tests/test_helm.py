@@ -101,10 +101,6 @@ def run_folder(
     return f"helm:{folder}"
 
 
-def dataset(reference: str) -> Any:
-    return read(reference).plugin()
-
-
 def asked(reference: str, model: Keeping | None = None, **more: Any) -> list[Request]:
     """Return what a model is asked."""
     model = model or Keeping(kind="base")
@@ -117,56 +113,46 @@ def prompts(reference: str, **more: Any) -> list[str]:
 
 
 OPTIONS = "A. First\nB. Second\nC. Third\n"
-NUMBERS = "  1: First\n  2: Second\n  3: Third\n"
-KNOWN: dict[str, tuple[dict[str, Any], str]] = {
-    "generation": (
-        {"method": "generation"},
-        "Input: Second reference is correct\nOutput: Second\n\n"
-        "Input: First and second references are correct\nOutput: First\n\n"
-        "Input: First reference is correct\nOutput:",
-    ),
-    "generation, multi-label": (
-        {"method": "generation", "multi_label": True},
-        "Input: Second reference is correct\nOutput: Second\n\n"
-        "Input: First and second references are correct\nOutput: First, Second\n\n"
-        "Input: First reference is correct\nOutput:",
-    ),
-    "joint": (
-        {"method": "multiple_choice_joint"},
-        f"Input: Second reference is correct\n{OPTIONS}Output: B\n\n"
-        f"Input: First and second references are correct\n{OPTIONS}Output: A\n\n"
-        f"Input: First reference is correct\n{OPTIONS}Output:",
-    ),
-    "joint, multi-label": (
-        {"method": "multiple_choice_joint", "multi_label": True},
-        f"Input: Second reference is correct\n{OPTIONS}Output: B\n\n"
-        f"Input: First and second references are correct\n{OPTIONS}Output: A, B\n\n"
-        f"Input: First reference is correct\n{OPTIONS}Output:",
-    ),
+INPUTS = [
+    "Input: Second reference is correct\n",
+    "Input: First and second references are correct\n",
+    "Input: First reference is correct\n",
+]
+KNOWN = {
+    "generation": ("", "Second", "First", ""),
+    "generation, multi-label": ("", "Second", "First, Second", ""),
+    "multiple_choice_joint": (OPTIONS, "B", "A", ""),
+    "multiple_choice_joint, multi-label": (OPTIONS, "B", "A, B", ""),
 }
+
+
+def known(options: str, *answers: str) -> list[str]:
+    """Return the prompt of one of HELM's own tests."""
+    asked = zip(INPUTS, answers, strict=True)
+    texts = [f"{said}{options}Output: {answer}" for said, answer in asked]
+    return ["\n\n".join(texts).rstrip()]
 
 
 @pytest.mark.known_result
 @pytest.mark.parametrize("case", KNOWN)
 def test_prompts_are_those_of_helms_own_tests(case: str, tmp_path: Path) -> None:
-    adapter, expected = KNOWN[case]
-    given = {"sample_train": False, **adapter}
-    assert prompts(run_folder(tmp_path, given, [*SHOTS, ASKED])) == [expected]
+    method, _, is_multi = case.partition(", ")
+    adapter = {"method": method, "sample_train": False, "multi_label": bool(is_multi)}
+    found = prompts(run_folder(tmp_path, adapter, [*SHOTS, ASKED]))
+    assert found == known(*KNOWN[case])
 
 
 @pytest.mark.known_result
 def test_options_may_have_numbers(tmp_path: Path) -> None:
     third = instance("Third reference is correct", ORDINALS, [2], "train")
-    adapter = {
-        "method": "multiple_choice_joint",
-        "sample_train": False,
-        "reference_prefix": "  1: ",
-    }
-    assert prompts(run_folder(tmp_path, adapter, [SHOTS[0], third, ASKED])) == [
-        f"Input: Second reference is correct\n{NUMBERS}Output: 2\n\n"
-        f"Input: Third reference is correct\n{NUMBERS}Output: 3\n\n"
-        f"Input: First reference is correct\n{NUMBERS}Output:"
-    ]
+    adapter = {"method": "multiple_choice_joint", "sample_train": False}
+    given = {**adapter, "reference_prefix": "  1: "}
+    numbers = "  1: First\n  2: Second\n  3: Third\n"
+    [found] = prompts(run_folder(tmp_path, given, [SHOTS[0], third, ASKED]))
+    [expected] = known(numbers, "2", "3", "")
+    assert found == expected.replace(
+        "First and second references are", "Third reference is"
+    )
 
 
 @pytest.mark.known_result
@@ -249,18 +235,19 @@ def run_of(rng: random.Random) -> tuple[dict[str, Any], list[Any]]:
     return adapter, instances
 
 
-AUGMENTED = [
-    ("typos_perturbation.TyposPerturbation", {"prob": 0.1}),
-    ("space_perturbation.SpacePerturbation", {"max_spaces": 3}),
-    ("extra_space_perturbation.ExtraSpacePerturbation", {"num_spaces": 2}),
-    ("lowercase_perturbation.LowerCasePerturbation", {}),
-    ("contraction_expansion_perturbation.ContractionPerturbation", {}),
-    ("contraction_expansion_perturbation.ExpansionPerturbation", {}),
+AUGMENTED: list[tuple[str, dict[str, Any]]] = [
+    ("typos_perturbation.Typos", {"prob": 0.1}),
+    ("space_perturbation.Space", {"max_spaces": 3}),
+    ("extra_space_perturbation.ExtraSpace", {"num_spaces": 2}),
+    ("lowercase_perturbation.LowerCase", {}),
+    ("contraction_expansion_perturbation.Contraction", {}),
+    ("contraction_expansion_perturbation.Expansion", {}),
     (
-        "filler_words_perturbation.FillerWordsPerturbation",
+        "filler_words_perturbation.FillerWords",
         {"insert_prob": 0.3, "speaker_ph": False},
     ),
 ]
+FOLDER = "helm.benchmark.augmentations"
 SENTENCES = [
     "It is late, and we do not know what they have seen.",
     "The quick brown fox isn't here; he'd have jumped over the lazy dog.",
@@ -271,7 +258,7 @@ SENTENCES = [
 @pytest.mark.known_result
 def test_perturbed_texts_are_helms(tmp_path: Path) -> None:
     specs = [
-        {"class_name": f"helm.benchmark.augmentations.{name}", "args": args}
+        {"class_name": f"{FOLDER}.{name}Perturbation", "args": args}
         for name, args in AUGMENTED
     ]
     augmenter = {
@@ -312,16 +299,14 @@ def test_prompts_and_samples_are_helms(tmp_path: Path) -> None:
     for number, (adapter, instances) in enumerate(drawn):
         reference = run_folder(tmp_path / str(number), adapter, instances)
         requests = asked(reference)
+        is_scored = adapter["method"] in SEPARATE
         found = [
             str(each.prompt) + said
             for each in requests
-            for said in (each.continuations or [""])
-            if not (adapter["method"] == "ranking_binary" and said.strip() == "No")
+            for said in (each.continuations if is_scored else [""])
         ]
-        if adapter["method"] == "ranking_binary":
-            found = [str(each.prompt) for each in requests]
         assert sorted(found) == sorted(expected[number]["prompts"]), adapter
-        rows = dataset(reference).load("test")
+        rows = read(reference).plugin().load("test")
         assert [row["uid"] for row in rows] == expected[number]["ids"]
         seen.add(adapter["method"])
     assert seen == {*METHODS}
@@ -391,20 +376,16 @@ def test_instances_of_a_run_are_read(tmp_path: Path) -> None:
 
 
 def test_a_user_is_told_what_is_left_out(tmp_path: Path) -> None:
-    metrics = [
-        {"class_name": BASIC, "args": {"names": ["exact_match", "cider", "f1_score"]}},
-        {"class_name": "helm.x.ToxicityMetric"},
-        {"class_name": "helm.x.InstancesPerSplitMetric"},
-    ]
+    basic = {"class_name": BASIC, "args": {"names": ["exact_match", "cider"]}}
+    others = ("helm.x.ToxicityMetric", "helm.x.InstancesPerSplitMetric")
+    metrics = [basic, *({"class_name": each} for each in others)]
     adapter = {"method": "generation", "num_outputs": 2, "model": "openai/gpt2"}
     given = {"metric_specs": metrics, "annotators": [{"class_name": "helm.x.Judge"}]}
     reference = run_folder(tmp_path, adapter, [*SHOTS, ASKED], **given)
     told = "\n".join(scored(reference, "First").notices)
-    for said in ("BasicGenerationMetric (cider), ToxicityMetric", "openai/gpt2"):
+    missing = "them: BasicGenerationMetric (cider), ToxicityMetric\n"
+    for said in (missing, "openai/gpt2", "not run: Judge", "of 2 outputs"):
         assert said in told
-    assert "annotators are not run: Judge" in told
-    assert "of 2 outputs" in told
-    assert "InstancesPerSplit" not in told
 
 
 @pytest.mark.parametrize(
@@ -429,21 +410,18 @@ def test_what_evalkit_lacks_is_refused(
     assert f"run_spec.json:1: adapter_spec.{said}" in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["Gender", "MildMix", "PersonName", "Unknown"])
-def test_other_perturbations_are_refused(name: str, tmp_path: Path) -> None:
-    spec = {"class_name": f"helm.x.{name}Perturbation", "args": {}}
+def test_perturbations_and_metrics_that_evalkit_lacks_are_refused(
+    tmp_path: Path,
+) -> None:
+    adapter, instances = {"method": "generation"}, [*SHOTS, ASKED]
+    spec = {"class_name": "helm.x.GenderPerturbation", "args": {}}
     augmenter = {"perturbation_specs": [spec], "should_augment_eval_instances": True}
-    given = {"data_augmenter_spec": augmenter}
-    reference = run_folder(tmp_path, {"method": "generation"}, [*SHOTS, ASKED], **given)
-    said = f"perturbation_specs.0.class_name: no perturbation .* of {name}Pert"
+    given: dict[str, Any] = {"data_augmenter_spec": augmenter}
+    reference = run_folder(tmp_path, adapter, instances, **given)
+    said = r"perturbation_specs.0.class_name: no perturbation .* of GenderPert"
     with pytest.raises(DataError, match=said):
         read(reference)
-
-
-def test_metrics_that_evalkit_lacks_are_refused(tmp_path: Path) -> None:
     given = {"metric_specs": [{"class_name": "helm.x.ToxicityMetric"}]}
-    reference = run_folder(tmp_path, {"method": "generation"}, [*SHOTS, ASKED], **given)
-    with pytest.raises(
-        DataError, match=r"metric_specs: evalkit has no .*: ToxicityMet"
-    ):
+    reference = run_folder(tmp_path, adapter, instances, **given)
+    with pytest.raises(DataError, match=r"metric_specs: evalkit has no .*ToxicityMet"):
         read(reference)

@@ -86,22 +86,16 @@ def scored(reference: str, said: str) -> evalkit.Result:
 
 
 def test_solvers_become_a_prompt(tmp_path: Path) -> None:
-    solvers = [
-        {
-            "name": "system_message",
-            "args": {"template": "Be {tone}. {x}", "tone": "brief"},
-        },
-        {
-            "name": "prompt_template",
-            "args": {"template": "{{{level}}} {prompt} {unknown} {n}", "n": 3},
-        },
-        {"name": "chain_of_thought", "args": {"template": "{prompt}\nWhy?"}},
-        {"name": "user_message", "args": {"template": "Answer {level}."}},
-        {"name": "generate", "args": {"temperature": 0.5, "stop_seqs": ["\n"]}},
+    steps = [
+        ("system_message", {"template": "Be {tone}. {x}", "tone": "brief"}),
+        ("prompt_template", {"template": "{{{level}}} {prompt} {unknown} {n}", "n": 3}),
+        ("chain_of_thought", {"template": "{prompt}\nWhy?"}),
+        ("user_message", {"template": "Answer {level}."}),
+        ("generate", {"temperature": 0.5, "stop_seqs": ["\n"]}),
     ]
+    solvers = [{"name": name, "args": args} for name, args in steps]
     fields = {"input": "q", "target": "a", "metadata": ["level"]}
-    reference = file_of(tmp_path, task(field_spec=fields, solvers=solvers))
-    first, second = asked(reference)
+    first, second = asked(file_of(tmp_path, task(field_spec=fields, solvers=solvers)))
     assert first == [
         ("system", "Be brief. {x}"),
         ("user", f"{{easy}} {ROWS[0]['q']} {{unknown}} 3\nWhy?"),
@@ -112,34 +106,27 @@ def test_solvers_become_a_prompt(tmp_path: Path) -> None:
 
 def test_options_are_listed(tmp_path: Path) -> None:
     template = "{question}\n{letters}\n{choices}"
-    solver = {"name": "multiple_choice", "args": {"template": template}}
-    first, second = asked(file_of(tmp_path, chosen(solver)))
+    first, second = asked(
+        file_of(tmp_path, chosen({**CHOICE, "args": {"template": template}}))
+    )
     assert first[-1][1] == f"{ROWS[0]['q']}\nA,B,C\nA) Rome\nB) Paris\nC) Oslo"
     assert second[-1][1] == f"{ROWS[1]['q']}\nA,B\nA) Tiber\nB) Po"
-
-
-def test_evalkit_has_its_own_wording(tmp_path: Path) -> None:
     for args in ({}, {"cot": True}):
         reference = file_of(tmp_path, chosen({**CHOICE, "args": args}))
         [(_, said)], _ = asked(reference)
-        assert "ANSWER: LETTER" in said
-        assert "A,B,C" in said
+        assert "ANSWER: LETTER, in which LETTER is one of A,B,C." in said
         assert ("step by step" in said) == bool(args)
-        notices = scored(reference, "ANSWER: B").notices
-        assert "multiple_choice has no template, and gets evalkit's own" in notices
+        told = "multiple_choice has no template, and gets evalkit's own"
+        assert told in read(reference).plugin.notices
 
 
 SCORES = [
     ("match", {}, "It is **Paris**.", 0.5),
-    ("match", {"location": "begin"}, "paris, it is", 0.5),
     ("match", {"ignore_case": False}, "paris", 0.0),
     ("includes", {}, "In PARIS or by the Tiber", 1.0),
     ("exact", {}, "the paris!", 0.5),
     ("f1", {}, "Paris Tiber", 2 / 3),
-    ("answer", {"pattern": "line"}, "Hm.\nANSWER: Paris", 0.5),
     ("answer", {"pattern": "word"}, "ANSWER: Rome\nANSWER: tiber.", 0.5),
-    ("answer", {"pattern": "word"}, "Paris", 0.0),
-    ("pattern", {"pattern": r"is (\w+)"}, "it IS paris", 0.5),
     ("pattern", {"pattern": "Par.s"}, "it is Paris", 0.5),
     ("math", {}, "Paris", 0.5),
 ]
@@ -197,42 +184,33 @@ def test_replies_are_scored_as_inspect_scores_them(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr[-2000:]
     expected = [*map(float, done.stdout.split())]
-    for number, (name, args, _) in enumerate(KINDS):
+    for number in range(len(KINDS)):
         own = slice(200 * number, 200 * (number + 1))
-        found = scores_of(tmp_path / str(number), name, args, cases[own])
+        found = scores_of(tmp_path / str(number), cases[own])
         wrong = [
-            (case[2:4], value)
+            (case, value)
             for case, value, right in zip(cases[own], found, expected[own], strict=True)
             if value != right
         ]
-        assert not wrong, (name, args, len(wrong), wrong[:5])
+        assert not wrong, (len(wrong), wrong[:5])
 
 
-def scores_of(
-    folder: Path, name: str, args: Mapping[str, Any], cases: Sequence[Any]
-) -> list[float]:
+def scores_of(folder: Path, cases: Sequence[Any]) -> list[float]:
     """Return the score of each reply."""
-    is_choice = name == "choice"
-    fields = {"input": "q", "target": "a", **({"choices": "o"} if is_choice else {})}
-    given = task(
-        field_spec=fields,
-        solvers=[CHOICE if is_choice else GENERATE],
-        scorers=[{"name": name, "args": dict(args)}],
-    )
-    reference = file_of(folder, given)
-    options = ["one", "two", "three"]
-    rows = [
-        json.dumps({"q": "?", "a": target, "o": options}) for *_, target, _ in cases
-    ]
-    (folder / "test.jsonl").write_text("\n".join(rows), encoding="utf-8")
-    replies = [
-        {"id": str(n), "answer": case[2]} for n, case in enumerate(cases, start=1)
-    ]
+    name, args = cases[0][:2]
+    reference = file_of(folder, task(scorers=[{"name": name, "args": args}]))
+    if name == "choice":
+        reference = file_of(folder, chosen(CHOICE))
+    options = {"q": "?", "options": ["x", "y", "z"]}
+    rows = [{"a": case[3], "at": case[3], **options} for case in cases]
+    lines = "\n".join(map(json.dumps, rows))
+    (folder / "test.jsonl").write_text(lines, encoding="utf-8")
+    replies = [{"id": str(n), "answer": case[2]} for n, case in enumerate(cases, 1)]
     result = evalkit.evaluate(reference, predictions=replies)
     assert result.examples is not None
-    column = result.headline.metric if result.headline else ""
+    assert result.headline is not None
     frame = result.examples.with_columns(pl.col("id").cast(pl.Int64)).sort("id")
-    return [float(each or 0.0) for each in frame[column].to_list()]
+    return [float(each or 0.0) for each in frame[result.headline.metric].to_list()]
 
 
 def test_a_target_may_be_a_literal_and_choices_columns(tmp_path: Path) -> None:
@@ -242,11 +220,8 @@ def test_a_target_may_be_a_literal_and_choices_columns(tmp_path: Path) -> None:
 
 
 def test_several_scorers_read_replies_in_their_own_ways(tmp_path: Path) -> None:
-    scorers = [
-        {"name": "answer", "args": {"pattern": "line"}},
-        {"name": "includes"},
-        {"name": "match", "args": {"numeric": True}},
-    ]
+    line = {"name": "answer", "args": {"pattern": "line"}}
+    scorers = [line, {"name": "includes"}, {"name": "match", "args": {"numeric": True}}]
     benchmark = read(file_of(tmp_path, task(scorers=scorers))).plugin.benchmark
     assert len(benchmark.extract) == 2
     assert [each.metric for each in benchmark.metrics] == ["inspect-match"] * 2

@@ -16,7 +16,7 @@ from statistics import NormalDist
 import numpy as np
 
 from evalkit.statistics.intervals import share_interval
-from evalkit_commands_report.leaderboard_statistics import (
+from evalkit_commands_report.leaderboard_ranks import (
     Estimate,
     error_of_mean,
     mean_of,

@@ -37,7 +37,7 @@ from evalkit_commands_perturb import apply_edits
 from evalkit_commands_perturb.copying import Example, Perturber
 from evalkit_commands_perturb.rng import LazyRandom
 from evalkit_commands_perturb.scopes import Settings
-from evalkit_perturbations_text.typos.misspellings import read_misspellings
+from evalkit_perturbations_text.typos import read_misspellings
 
 PERTURBATIONS = (
     *("lowercase", "keyboard-typos", "misspellings", "contractions"),
@@ -60,7 +60,7 @@ LONG_TEXT = (
 
 FLOOR = """
 import json, sys
-from evalkit_perturbations_text.typos.misspellings import read_misspellings
+from evalkit_perturbations_text.typos import read_misspellings
 
 from evalkit_commands_perturb import apply_edits
 from evalkit_commands_perturb.rng import LazyRandom

@@ -17,9 +17,9 @@ from pydantic import BaseModel
 import evalkit
 from evalkit import DataError
 from evalkit_analysis_robustness import evaluate_perturbed, find_effects
-from evalkit_metrics_compat.above_chance import distance
 from evalkit_metrics_compat.helm_text import words_of
-from evalkit_metrics_compat.seahelm_text import label_of
+from evalkit_metrics_compat.outer_metric import distance
+from evalkit_metrics_compat.seahelm_labels import label_of
 
 pytestmark = pytest.mark.known_result
 

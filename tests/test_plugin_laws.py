@@ -66,6 +66,7 @@ ADAPTERS: Mapping[str, Mapping[str, Any]] = {
     "majority": of_texts("a"),
     "map-values": of_texts("a", configuration={"mapping": {"a": "b"}}),
     "regex": of_texts("It is 3.", configuration={"pattern": r"(\d+)"}),
+    "seahelm-answer": of_texts("Tag: A", choices=["A"], configuration={"tag": "Tag:"}),
     "strip": of_texts(" a "),
     "without-thinking": of_texts("<think>a</think> b"),
 }

@@ -33,6 +33,8 @@ DISTRIBUTIONS = {
     "analysis/robustness": 3_310,
     "analysis/upkeep": 725,
     "annotators/columns": 1_085,
+    "benchmarks/declared": 2_000,
+    "benchmarks/peers": 2_500,
     "commands/perturb": 3_010,
     "commands/publish": 290,
     "metrics/mathematics": 375,
@@ -42,6 +44,9 @@ DISTRIBUTIONS = {
     "storage/s3": 395,
 }
 """Lines of what left core, and of new distributions."""
+
+LATER = ("benchmarks/declared", "benchmarks/peers")
+"""New distributions, which the sums leave out."""
 
 MODULE = 600
 """Lines of a module."""
@@ -63,10 +68,12 @@ def size() -> ModuleType:
 
 
 def test_nothing_grows(size: ModuleType) -> None:
-    sums = size.sums()
+    sums, distributions = size.sums(), size.distributions()
     lines = {name: sums[name].lines for name in LINES}
     statements = {name: sums[name].statements for name in STATEMENTS}
-    distributions = size.distributions()
+    for name in LATER:
+        lines["core + cli + plugins"] -= distributions[name].lines
+        statements["core + cli + plugins"] -= distributions[name].statements
     left = {name: distributions[name].lines for name in DISTRIBUTIONS}
     counted = [(lines, LINES), (statements, STATEMENTS), (left, DISTRIBUTIONS)]
     grown = [

@@ -26,8 +26,7 @@ from evalkit.scoring.tally import Tallies, merge_tallies
 from evalkit.scoring.tallying import tally_table
 from evalkit.statistics.intervals import Interval
 from evalkit_testing.metrics.checking import _kinds, _source
-from evalkit_testing.metrics.samples import Row
-from evalkit_testing.metrics.subjects import Subject
+from evalkit_testing.metrics.subjects import Row, Subject
 
 NEED_A_MODEL = ("bertscore", "comet", "sp-bleu")
 OF_COLUMNS = (

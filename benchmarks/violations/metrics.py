@@ -16,12 +16,12 @@ VIOLATIONS = (
         ATTRIBUTES,
         (
             change(
-                "overlap.py",
+                "comparison.py",
                 "shared = (Counter(prediction) & Counter(answer)).total()",
                 "shared = sum(token in answer for token in prediction)",
             ),
             change(
-                "overlap.py",
+                "comparison.py",
                 "return 2 * shared / (len(prediction) + len(answer))",
                 "return 2 * shared / (len({*prediction}) + len({*answer}))",
             ),
@@ -163,7 +163,7 @@ VIOLATIONS = (
         ATTRIBUTES,
         (
             change(
-                "mae.py",
+                "number_pairs.py",
                 'error = (pl.col("prediction") - pl.col("target")).abs()',
                 'error = pl.col("prediction") - pl.col("target")',
             ),
@@ -176,9 +176,9 @@ VIOLATIONS = (
         CONTRACT,
         (
             change(
-                "rmse.py",
-                'square = (pl.col("prediction") - pl.col("target")) ** 2',
-                'square = (pl.col("prediction") - pl.col("target")).abs().mean() ** 2',
+                "number_pairs.py",
+                '[square.alias("square"), pl.lit(1.0)',
+                '[square.mean().alias("square"), pl.lit(1.0)',
             ),
         ),
     ),
@@ -221,7 +221,7 @@ VIOLATIONS = (
         "docstring of Kendall; bounds",
         (
             change(
-                "kendall.py",
+                "ranks.py",
                 "difference = every - tied_one - tied_other + tied_both "
                 "- 2 * discordant",
                 "difference = every - tied_one - tied_other - 2 * discordant",
@@ -235,7 +235,7 @@ VIOLATIONS = (
         "docstring of MRR; bounds",
         (
             change(
-                "mrr.py",
+                "rankings.py",
                 "/ orders / (start + place)",
                 "/ orders / (start + place + 1)",
             ),
@@ -248,7 +248,7 @@ VIOLATIONS = (
         ATTRIBUTES,
         (
             change(
-                "ndcg.py",
+                "rankings.py",
                 '["row", "gain"], descending=[False, True]',
                 '["row", "gain"], descending=[False, False]',
             ),
@@ -300,7 +300,7 @@ VIOLATIONS = (
         f"{CONTRACT}; docstring of LogLoss",
         (
             change(
-                "log_loss.py",
+                "probabilities.py",
                 "np.clip(of_answer, LEAST, 1.0)",
                 "np.clip(of_answer, 0.0, 1.0)",
             ),
@@ -313,7 +313,7 @@ VIOLATIONS = (
         "docstring of AUROC",
         (
             change(
-                "auroc.py",
+                "ranked_labels.py",
                 "above = rankings.running(positives) - positives / 2",
                 "above = rankings.running(positives)",
             ),
@@ -326,7 +326,7 @@ VIOLATIONS = (
         "docstring of TopKAccuracy",
         (
             change(
-                "top_k_accuracy.py",
+                "alternatives.py",
                 ".list.head(parameters.k)",
                 ".list.head(parameters.k - 1)",
             ),
@@ -339,7 +339,7 @@ VIOLATIONS = (
         f"docstring of VoteAccuracy; {ATTRIBUTES}: deterministic",
         (
             change(
-                "vote_accuracy.py",
+                "alternatives.py",
                 'counted.sort("row", "votes", "rank", descending=[False, True, False])',
                 'counted.sort("row", "votes", descending=[False, True])',
             ),
@@ -442,7 +442,7 @@ VIOLATIONS = (
         ATTRIBUTES,
         (
             change(
-                "mae.py",
+                "number_pairs.py",
                 '    per_example = "error"\n',
                 '    per_example = "error"\n    worst_value = 0.0\n'
                 "    accepts_no_prediction = True\n",
@@ -456,7 +456,7 @@ VIOLATIONS = (
         ATTRIBUTES,
         (
             change(
-                "kendall.py",
+                "ranks.py",
                 "one, ones = dense_ranks(predictions)",
                 "one, ones = dense_ranks(\n"
                 "            predictions + np.random.default_rng()"

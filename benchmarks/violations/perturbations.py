@@ -14,7 +14,7 @@ VIOLATIONS = (
         f"{PERTURBATION}.find_edits",
         (
             change(
-                "typos/keyboard_typos.py",
+                "typos.py",
                 "if rng.random() < prob and",
                 "if __import__('random').random() < prob and",
             ),
@@ -27,17 +27,17 @@ VIOLATIONS = (
         PERTURBATION,
         (
             change(
-                "typos/merge_words.py",
-                "            if rng.random() < self.prob\n",
-                "            if self._is_due()\n",
+                "typos.py",
+                "            if rng.random() < self.prob\n        ]",
+                "            if self._is_due()\n        ]",
             ),
             change(
-                "typos/merge_words.py",
-                "    def edits_of(",
+                "typos.py",
+                '{"mild": 0.05, "medium": 0.1, "hard": 0.3}\n',
+                '{"mild": 0.05, "medium": 0.1, "hard": 0.3}\n\n'
                 "    _count = 0\n\n    def _is_due(self) -> bool:\n"
                 "        self._count += 1\n"
-                "        return self._count % int(1 / self.prob) == 0\n\n"
-                "    def edits_of(",
+                "        return self._count % int(1 / self.prob) == 0\n",
             ),
         ),
     ),
@@ -48,7 +48,7 @@ VIOLATIONS = (
         f"{PERTURBATION}.find_edits",
         (
             change(
-                "typos/character_swaps.py",
+                "typos.py",
                 "                    place = rng.choice(places)\n"
                 "                    swapped = text[place + 1] + text[place]\n"
                 "                    edits.append(Edit(place, place + 2, swapped))\n",
@@ -66,9 +66,9 @@ VIOLATIONS = (
         "hookspecs.PerturbationAttributes.label_effect",
         (
             change(
-                "contrast_sets.py",
-                '{"*": "transforms"}',
-                '{"*": "invariant"}',
+                "checklist.py",
+                '{"*": "transforms"}\n\n    def perturb_example(\n        self,\n',
+                '{"*": "invariant"}\n\n    def perturb_example(\n        self,\n',
             ),
         ),
     ),
@@ -95,7 +95,7 @@ VIOLATIONS = (
         f"{PERTURBATION}.perturb_example",
         (
             change(
-                "contrast_sets.py",
+                "checklist.py",
                 "inputs, answers = example.get(INPUTS), example.get(ANSWERS)",
                 "inputs, answers = example.pop(INPUTS, None), "
                 "example.pop(ANSWERS, None)",
@@ -123,7 +123,7 @@ VIOLATIONS = (
         "hookspecs.PerturbationAttributes.version",
         (
             change(
-                "typos/punctuation.py",
+                "typos.py",
                 "rng.choice(_SIGNS)",
                 "rng.choice([*{*_SIGNS}])",
             ),
@@ -136,7 +136,7 @@ VIOLATIONS = (
         f"{PERTURBATION}.find_edits",
         (
             change(
-                "characters/zero_width.py",
+                "characters.py",
                 "edits.append(Edit(place, place, rng.choice(CODE_POINTS)))",
                 "place = len(text[:place].encode())\n"
                 "                edits.append(Edit(place, place, "

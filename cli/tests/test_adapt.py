@@ -138,14 +138,6 @@ def test_a_row_that_is_only_printed_is_named_by_file_and_line() -> None:
     assert "bad.jsonl: line 4: stage 1 (Rename): there is no field 'a'" in error
 
 
-@pytest.mark.slow
-def test_a_row_of_a_table_is_called_a_row() -> None:
-    pl.DataFrame({"b": [1], "l": [["x"]]}).write_parquet("in.parquet")
-    code, error = run("adapt", "in.parquet", "-a", "fix.yaml", "-o", "out.jsonl")
-    assert code == 1
-    assert "in.parquet: row 1: stage 1 (Rename): there is no field 'a'" in error
-
-
 def run(*arguments: str) -> tuple[int, str]:
     """Run a command; return exit code and stderr."""
     done = CliRunner().invoke(cli, arguments)
@@ -178,16 +170,7 @@ def test_a_row_that_cannot_be_adapted_leaves_what_was_there(folder: Path) -> Non
                 f"- kind: TransformJSON\n  configuration: {{label: {value}}}\n",
                 f"line 2: {value} is no text in YAML; write it in quotes",
             )
-            for value in (
-                "no",
-                "Yes",
-                "off",
-                "12:30:45",
-                "1:30.5",
-                "010",
-                "0x1F",
-                "1_0",
-            )
+            for value in ("no", "Yes", "off", "12:30:45", "010", "0x1F", "1_0")
         ),
         ("- kind: Drop\n  configuration: {fields: [2020-01-01]}\n", "no value of JSON"),
         ("- kind: Drop\n  configuration: {fields: .nan}\n", "nan is no number of JSON"),
@@ -231,14 +214,8 @@ def test_eval_takes_adapters() -> None:
     pl.DataFrame(rows).write_ndjson("data.jsonl")
     pl.DataFrame([{"id": "1", "b": "x"}, {"id": "2", "b": "y"}]).write_ndjson("m.jsonl")
     Path("m.yaml").write_text("kind: Rename\nconfiguration: {b: label}\n")
-    arguments = (
-        "--data",
-        "data.jsonl",
-        "--task",
-        "text-classification",
-        "-p",
-        "m.jsonl",
-    )
+    task = ("--task", "text-classification")
+    arguments = ("--data", "data.jsonl", *task, "-p", "m.jsonl")
     for command in (("eval", "-m", "accuracy"), ("validate",)):
         assert run(*command, *arguments, "--adapter", "predictions=m.yaml")[0] == 0
     from evalkit_cli.main import cli

@@ -82,7 +82,7 @@ def run_folder(folder: Path) -> Path:
 
 @pytest.mark.parametrize(
     "options",
-    [[], ["-q"], ["-v"], ["--format", "md"], ["--format", "latex", "-v"], ["--json"]],
+    [[], ["-q"], ["-v"], ["--json"], ["--format", "csv"], ["--format", "latex", "-v"]],
 )
 def test_the_report_is_the_one_that_eval_printed(
     invoke: Invoke, evaluate: Callable[..., Result], options: list[str]
@@ -92,13 +92,6 @@ def test_the_report_is_the_one_that_eval_printed(
     assert shown.exit_code == 0
     assert shown.stdout == made.stdout
     assert shown.stderr == made.stderr
-
-
-def test_csv_is_the_one_that_eval_printed(
-    invoke: Invoke, evaluate: Callable[..., Result]
-) -> None:
-    made = evaluate(THREE, "--format", "csv")
-    assert invoke("show", "latest", EVALKIT_FORMAT="csv").stdout == made.stdout
 
 
 def test_a_run_is_named_by_path_start_of_its_id_or_latest(

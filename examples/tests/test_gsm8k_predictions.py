@@ -80,12 +80,6 @@ def test_each_model_gets_a_file_of_ids_and_answers(
     ]
 
 
-def test_files_are_written_here_unless_told_otherwise(tmp_path: Path) -> None:
-    (tmp_path / "all.jsonl").write_bytes(as_lines(*ROWS))
-    assert run("all.jsonl", cwd=tmp_path).returncode == 0
-    assert (tmp_path / "small.jsonl").is_file()
-
-
 def test_blank_line_is_skipped_and_counted_as_the_data_set_does(tmp_path: Path) -> None:
     (tmp_path / "all.jsonl").write_bytes(as_lines(ROWS[0]) + b"\n" + as_lines(ROWS[1]))
     assert run("all.jsonl", cwd=tmp_path).returncode == 0
@@ -105,24 +99,12 @@ def test_blank_line_is_skipped_and_counted_as_the_data_set_does(tmp_path: Path) 
             "line 2: has solutions of small; the lines before have small, large-x",
         ),
         (
-            as_lines(ROWS[0], {**ROWS[1], "tiny": {"solution": "A: 1"}}),
-            "line 2: has solutions of small, large-x, tiny; the lines before have",
-        ),
-        (
-            as_lines(ROWS[0], {**ROWS[1], "small": "A: 1"}),
-            'line 2: small must be an object with the text `solution`, is "A: 1"',
-        ),
-        (
             as_lines({**ROWS[0], "small": {"solution": 1}}),
             'line 1: small must be an object with the text `solution`, is {"solution"',
         ),
         (
             as_lines({**ROWS[0], "../up": {"solution": "A: 1"}}),
             "line 1: '../up' cannot be the name of a file",
-        ),
-        (
-            as_lines({**ROWS[0], ".": {"solution": "A: 1"}}),
-            "line 1: '.' cannot be the name of a file",
         ),
     ],
 )
@@ -136,26 +118,6 @@ def test_bad_input_is_named_with_file_and_line_and_nothing_is_written(
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not (tmp_path / "made").exists()
-
-
-def test_missing_file_is_named(tmp_path: Path) -> None:
-    done = run("absent.jsonl", cwd=tmp_path)
-    assert done.returncode == 1
-    assert "absent.jsonl" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_help_says_what_is_read_and_written(tmp_path: Path) -> None:
-    done = run("--help", cwd=tmp_path)
-    assert done.returncode == 0
-    for word in ("example_model_solutions.jsonl", "--out FOLDER", "MODEL.jsonl"):
-        assert word in done.stdout
-
-
-def test_without_a_file_the_usage_is_shown(tmp_path: Path) -> None:
-    done = run(cwd=tmp_path)
-    assert done.returncode == 2
-    assert "usage: gsm8k_predictions.py" in done.stderr
 
 
 @pytest.mark.known_result

@@ -3,9 +3,8 @@ from typing import Any
 
 import pytest
 
-from evalkit import Dataset, Metric, PluginError, evaluate, score
+from evalkit import Dataset, PluginError, evaluate
 from evalkit.base.failures import described, located
-from evalkit.errors import EvalkitError
 
 
 class Unshowable(Exception):
@@ -48,33 +47,6 @@ def test_a_converter_that_fails_is_named_with_the_example(error: BaseException) 
     assert "datasets/texts" in str(caught.value)
     assert "the example '0'" in str(caught.value)
     assert type(error).__name__ in str(caught.value)
-
-
-@pytest.mark.parametrize("error", RAISED, ids=repr)
-def test_a_metric_that_fails_is_named_with_the_example(error: BaseException) -> None:
-    class Failing(Metric):
-        name = "failing"
-        answer_kinds = ("one",)
-
-        def score_example(self, prediction: str, target: str) -> float:
-            raise error
-
-    with pytest.raises(EvalkitError, match=type(error).__name__) as caught:
-        score(Failing, predictions=["a", "b"], targets=["a", "b"])
-
-    assert "metrics/failing" in str(caught.value)
-
-
-def test_an_interrupt_by_the_user_is_no_failure() -> None:
-    class Interrupted(Metric):
-        name = "interrupted"
-        answer_kinds = ("one",)
-
-        def score_example(self, prediction: str, target: str) -> float:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        score(Interrupted, predictions=["a", "b"], targets=["a", "b"])
 
 
 def test_what_is_raised_is_described_in_one_line_without_escape_codes() -> None:

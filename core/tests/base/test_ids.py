@@ -2,21 +2,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS, RESPONSE_ID_KEYS, read_id
 from evalkit.base.violations import Violation
-
-
-@given(st.text(min_size=1))
-def test_a_text_is_its_own_id(text: str) -> None:
-    assert read_id({"uid": text}, EXAMPLE_ID_KEYS) == text
-
-
-@given(st.integers())
-def test_an_integer_is_taken_as_its_decimal_text(number: int) -> None:
-    assert read_id({"id": number}, RESPONSE_ID_KEYS) == format(number, "d")
 
 
 @pytest.mark.parametrize("number", [np.int64(7), np.uint8(7)])
@@ -67,17 +55,3 @@ def test_half_a_surrogate_pair_is_refused() -> None:
 def test_an_integer_of_thousands_of_digits_is_refused() -> None:
     found = read_id({"id": 10**5000}, RESPONSE_ID_KEYS)
     assert found == ("id", "must be an integer of fewer digits", 10**5000)
-
-
-@pytest.mark.parametrize(
-    ("keys", "canonical"), [(EXAMPLE_ID_KEYS, "uid"), (RESPONSE_ID_KEYS, "id")]
-)
-def test_a_row_without_id_is_told_the_canonical_key(
-    keys: tuple[str, ...], canonical: str
-) -> None:
-    assert read_id({"label": "a"}, keys) == Violation(canonical, "is required")
-
-
-def test_one_key_is_an_alias_of_the_other() -> None:
-    assert read_id({"id": "a"}, EXAMPLE_ID_KEYS) == "a"
-    assert read_id({"uid": "b"}, RESPONSE_ID_KEYS) == "b"

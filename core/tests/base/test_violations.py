@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from evalkit.base.violations import (
     Violation,
     describe,
-    few,
     from_assertion,
     from_pydantic,
     json_value,
@@ -128,19 +127,6 @@ class Unshowable:
 )
 def test_a_value_that_has_no_repr_is_shown_as_its_type(value: Any, shown: str) -> None:
     assert shorten(value) == shown
-
-
-@pytest.mark.parametrize(
-    ("count", "expected"),
-    [(0, ""), (1, "p0"), (5, "p0; p1; p2; p3; p4")],
-)
-def test_few_problems_are_all_shown(count: int, expected: str) -> None:
-    assert few([f"p{number}" for number in range(count)]) == expected
-
-
-def test_many_problems_are_counted() -> None:
-    shown = few([f"p{number}" for number in range(8)])
-    assert shown == "p0; p1; p2; p3; p4; and 3 more"
 
 
 @pytest.mark.parametrize("value", [None, "a", 1, [1, {"a": None}]])

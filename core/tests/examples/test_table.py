@@ -21,7 +21,6 @@ from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
 from evalkit.plugins.registry import bind
-from evalkit.reading.schemas import plan_of
 
 
 class Statement(BaseModel):
@@ -381,23 +380,6 @@ class TestInputs:
             "tasks/label (label-dist 2.0): Input failed for the example '1' with "
             "KeyError: 'boo'"
         )
-
-    @given(st.lists(st.none() | st.text() | st.integers(), min_size=1, max_size=4))
-    def test_columns_that_fit_are_those_whose_every_row_is_valid(
-        self, texts: list[Any]
-    ) -> None:
-        rows = [{"uid": str(k), "text": text} for k, text in enumerate(texts)]
-        valid = all(isinstance(text, str) for text in texts)
-        if valid:
-            load([{**one, "label": "a"} for one in rows])
-        else:
-            refused(SchemaError, [{**one, "label": "a"} for one in rows])
-
-    @pytest.mark.parametrize("model", [Short, Validated, Aliased])
-    def test_a_model_with_rules_of_its_own_has_no_plan(
-        self, model: type[BaseModel]
-    ) -> None:
-        assert plan_of(model, apart=("uid",)) is None
 
 
 class TestAnswers:

@@ -230,29 +230,6 @@ def filler(special: dict[int, str], n: int = 60) -> ScoringTable:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("eager")
-def test_a_failing_row_is_named_as_by_one_process(load: Callable[..., Bound]) -> None:
-    table = filler({57: "raise", 31: "odd", 33: "nan", 58: "raise"})
-    metric = load("behaves")
-    with pytest.raises(MetricError) as alone:
-        score_examples(metric, table)
-    with Workers(2) as helpers:
-        with pytest.raises(MetricError) as shared:
-            score_examples(metric, table, helpers)
-        assert str(alone.value) == (
-            f"{ORIGIN}: score_example failed for the example 'id-31' with Odd: "
-            "two words"
-        )
-        # of this process alone the fixtures leave out where it was raised
-        message, _, place = str(shared.value).rpartition(" ")
-        assert message == str(alone.value)
-        assert re.fullmatch(r"\(fake_\w+\.py:\d+\)", place)
-        # the same workers go on with another table
-        with pytest.raises(MetricError, match="'id-33': it returned"):
-            score_examples(metric, filler({33: "nan", 34: "nan"}), helpers)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize(
     ("name", "jobs"),
     [("size", 1), ("size", 3), ("an-instance", 2), ("objects", 2), ("pairs", 2)],
@@ -309,26 +286,6 @@ def test_the_traceback_of_a_row_that_is_left_out_is_logged(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("eager")
-def test_a_failing_row_of_statistics_is_named(
-    load: Callable[..., Bound], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("evalkit.scoring.passes.BATCH_ROWS", 10)
-    with (
-        Workers(2) as helpers,
-        pytest.raises(MetricError) as caught,
-    ):
-        compute_statistics(load("pairs"), filler({46: "raise", 47: "raise"}), helpers)
-    assert str(caught.value).startswith(
-        "metrics/pairs (odd-metrics 1.5): statistics failed for the example 'id-46' "
-        "with ValueError: bad row (fake_"
-    )
-    cause = caught.value.__cause__
-    assert isinstance(cause, ValueError)
-    assert "in length" in cause.__notes__[0]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("eager")
 def test_what_goes_wrong_in_a_worker_is_an_error_of_the_metric(
     load: Callable[..., Bound],
 ) -> None:
@@ -353,15 +310,6 @@ def test_what_goes_wrong_in_a_worker_is_an_error_of_the_metric(
                 assert found is not None
                 assert int(found[1]) <= 41 <= int(found[2])
             assert score_examples(load("behaves"), filler({}), helpers).height == 60
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("eager")
-def test_an_interrupt_that_a_metric_raises_is_none_of_its_failures(
-    load: Callable[..., Bound],
-) -> None:
-    with Workers(2) as helpers, pytest.raises(KeyboardInterrupt):
-        score_examples(load("behaves"), filler({41: "interrupt"}), helpers)
 
 
 @pytest.mark.slow

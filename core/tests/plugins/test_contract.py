@@ -4,8 +4,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
 import evalkit
@@ -14,9 +12,6 @@ from evalkit.errors import PluginContractError, PluginError, PluginLoadError
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
 from evalkit.plugins.contract import (
-    hook_problems,
-    is_one_edit_away,
-    read_attributes,
     with_article,
 )
 from evalkit.plugins.kinds import kind_named
@@ -331,20 +326,6 @@ class TestHooks:
             two.call("load", split="", columns=None, limit=None),
         ) == ("one", "two")
 
-    def test_hooks_are_listed_in_the_order_of_their_specification(self) -> None:
-        assert [*kind_named("metrics").hooks] == [
-            "prepare",
-            "resources",
-            "compute",
-            "score_example",
-            "score_batch",
-            "example_statistics",
-            "statistics",
-            "finalize",
-            "finalize_counts",
-        ]
-        assert list(hook_problems(kind_named("metrics"), make("metrics")())) == []
-
 
 def test_an_adapter_is_of_rows_or_of_texts() -> None:
     of_texts = {"version": "1", "extract_text": lambda self, text: text}
@@ -452,9 +433,6 @@ class TestAttributes:
             "metrics/probe (probe-dist 3.2.1): checking it failed with OSError: no disk"
         )
 
-    def test_observers_have_no_attributes(self) -> None:
-        assert read_attributes("observers", object()) == ({}, [])
-
 
 def test_a_data_sets_own_name_must_be_the_entry_points() -> None:
     assert load("datasets", make("datasets", name="probe")).name == "probe"
@@ -498,28 +476,6 @@ def test_a_failure_names_plugin_hook_and_what_it_was_called_for() -> None:
     assert str(caught.value) == f"{start}copy '8' with KeyError: '7'"
     with pytest.raises(LookupError, match="no answer"):  # how it refuses a response
         dataset.call("adapt_response", response={"id": "7"}, row=None)
-
-
-def optimal_alignment_distance(word: str, other: str) -> int:
-    """Damerau's distance in which no part is edited twice, by its recurrence."""
-    rows = [list(range(len(other) + 1))]
-    for i, a in enumerate(word, start=1):
-        row = [i]
-        for j, b in enumerate(other, start=1):
-            costs = [rows[-1][j] + 1, row[-1] + 1, rows[-1][j - 1] + (a != b)]
-            if i > 1 and j > 1 and a == other[j - 2] and b == word[i - 2]:
-                costs.append(rows[-2][j - 2] + 1)
-            row.append(min(costs))
-        rows.append(row)
-    return rows[-1][-1]
-
-
-@given(st.text("abA_", max_size=6), st.text("abA_", max_size=6))
-def test_one_edit_is_a_distance_of_at_most_one_but_for_capitals_and_underscores(
-    word: str, other: str
-) -> None:
-    plain = (text.lower().replace("_", "") for text in (word, other))
-    assert is_one_edit_away(word, other) == (optimal_alignment_distance(*plain) <= 1)
 
 
 class Film(BaseModel):

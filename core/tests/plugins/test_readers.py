@@ -102,7 +102,7 @@ def test_a_reference_names_a_file(
     assert not is_file_name(text)
     bound = Registry().load("datasets", text)
     assert bound.name == ("one:language=th" if parameters else "one")
-    assert [path.name for path in bound.files] == ["one.quiz"]
+    assert [*bound.files] == ["one.quiz"]
 
 
 def test_a_path_may_look_like_parameters(quizzes: Path) -> None:

@@ -30,42 +30,6 @@ def test_a_number_of_any_length_has_a_place() -> None:
     assert found.replications == ("3", "1" * 5000, "9" * 5000)
 
 
-def test_without_replications_an_example_is_one_cell() -> None:
-    examples = np.array([1, NOWHERE, 0, 1])
-    for replications in (None, pl.Series([None] * 4, dtype=pl.String)):
-        found = place(examples, replications, 2)
-        assert (found.replications, found.width) == ((), 1)
-        assert found.of_rows.tolist() == examples.tolist()
-        assert not found.is_lacking.any()
-
-
-def test_only_rows_of_an_example_name_replications() -> None:
-    found = placed([(0, "1"), (NOWHERE, "2"), (1, "1")], 2)
-    assert found.replications == ("1",)
-    assert found.of_rows.tolist() == [0, NOWHERE, 1]
-    assert found.is_lacking.tolist() == [False] * 3
-
-
-@pytest.mark.parametrize("last", [False, True])
-def test_rows_that_lack_a_replication_take_the_free_cells(last: bool) -> None:
-    rows: list[tuple[int, str | None]] = [
-        *((0, "a"), (0, None), (0, None), (0, None)),
-        *((1, "a"), (1, "b"), (1, "c"), (1, None)),
-        *((2, None), (2, "b")),
-        (NOWHERE, None),
-    ]
-    found = placed(rows, 3, last)
-    of_first = [NOWHERE, 2, 1] if last else [1, 2, NOWHERE]
-    assert found.of_rows.tolist() == [
-        *(0, *of_first),
-        *(3, 4, 5, NOWHERE),
-        *(6, 7),
-        NOWHERE,
-    ]
-    lacking = [name is None and example >= 0 for example, name in rows]
-    assert found.is_lacking.tolist() == lacking
-
-
 @given(
     st.lists(
         st.tuples(st.integers(-1, 3), st.sampled_from(["1", "2", "x", None])),

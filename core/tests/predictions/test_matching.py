@@ -7,23 +7,6 @@ from hypothesis import strategies as st
 from evalkit.predictions import matching
 from evalkit.predictions.matching import NOWHERE, IdIndex
 
-TEXTS = st.text(max_size=15)
-
-
-@given(st.lists(TEXTS, unique=True, max_size=20), st.lists(TEXTS | st.none()))
-def test_every_text_is_found_where_it_stands(
-    ids: list[str], wanted: list[str | None]
-) -> None:
-    wanted += ids
-    found = IdIndex(pl.Series(ids, dtype=pl.String)).find(
-        pl.Series(wanted, dtype=pl.String)
-    )
-    places = {uid: place for place, uid in enumerate(ids)}
-    assert found.tolist() == [
-        places.get(text or "", NOWHERE) if text is not None else NOWHERE
-        for text in wanted
-    ]
-
 
 @given(st.permutations([f"id {n}" for n in range(12)]), st.integers(1, 4))
 def test_ids_are_told_apart_where_their_hashes_are_equal(
@@ -51,11 +34,3 @@ def test_ids_that_follow_each_other_are_found(
         wanted[other] = "id 0"
     found = IdIndex(pl.Series(ids)).find(pl.Series(wanted, dtype=pl.String))
     assert found.tolist() == [ids.index(e) if e in ids else NOWHERE for e in wanted]
-
-
-def test_chunks_make_no_difference() -> None:
-    texts = [f"a long identifier {n}" if n % 2 else str(n) for n in range(50)]
-    chunked = pl.concat([pl.Series([text]) for text in texts], rechunk=False)
-    assert chunked.n_chunks() == 50
-    assert IdIndex(chunked).find(pl.Series(texts)).tolist() == list(range(50))
-    assert IdIndex(pl.Series(texts)).find(chunked).tolist() == list(range(50))

@@ -340,18 +340,6 @@ def test_a_number_that_is_not_finite_harms_only_the_field_that_refuses_it(
     assert fields == (["conf"] if b"conf" in line else [])
 
 
-def test_an_object_over_two_lines_is_two_broken_lines(tmp_path: Path) -> None:
-    path = tmp_path / "p.jsonl"
-    path.write_bytes(
-        GOOD_LINE + b'\n{"id": "e1",\n"label": "a"}\n'
-        b'{"id": "e2", "note": {"x": {}\n,"y": {}}}\n'
-        b'{"id": "e2", "label": "x}\n{"}\n' + GOOD_LINE
-    )
-    found = assert_same(path, READERS["strict"])
-    broken = [p.line for p in found.problems if p.status == "unreadable"]
-    assert broken == [2, 3, 4, 5, 6, 7]
-
-
 ID_CASES: dict[str, tuple[list[str], list[str]]] = {
     "integers": (["0", "1", "7"], ["0", "1", "7"]),
     "integers and texts": (["0", '"e1"', "7"], ["0", "e1", "7"]),
@@ -375,69 +363,6 @@ def test_ids_are_texts_or_integers(
     scored = [i for i, s in zip(IDS, found.statuses, strict=True) if s == "scored"]
     assert sorted(scored) == sorted(named)
     assert found.counts["predictions"] == found.counts["scored"]
-
-
-@pytest.mark.parametrize("uid", ["0.0", "1e0", "null", "true", "[]", '""', "1.5"])
-def test_other_ids_are_refused_among_integers_too(tmp_path: Path, uid: str) -> None:
-    path = tmp_path / "p.jsonl"
-    path.write_text(
-        f'{{"id": 0, "label": "a"}}\n{{"id": {uid}, "label": "a"}}\n', encoding="utf-8"
-    )
-    found = assert_same(path, READERS["strict"])
-    assert found.counts["unreadable"] == 1
-    problem = next(p for p in found.problems if p.status == "unreadable")
-    assert problem.line == 2
-    assert problem.violations[0].rule.startswith("must be a text that is not empty")
-
-
-@pytest.mark.parametrize(
-    "later", ['"2020-01-01"', "1.5", "true", "null", "7", '["e1"]', "{}"]
-)
-def test_an_id_under_another_key_than_before_is_not_guessed(
-    tmp_path: Path, later: str
-) -> None:
-    path = tmp_path / "p.jsonl"
-    line = f'{{"id": {later}, "uid": "e1", "label": "a"}}\n'
-    path.write_text('{"uid": "e0", "label": "a"}\n' * 30 + line, encoding="utf-8")
-    found = assert_same(path, READERS["strict"])
-    assert found.statuses[IDS.index("e1")] == "missing"
-
-
-def test_what_a_row_has_under_undeclared_keys_is_counted_once(tmp_path: Path) -> None:
-    path = tmp_path / "p.jsonl"
-    path.write_bytes(
-        b'{"id": "e0", "label": "a", "note": 1, "error": null}\n'
-        b'{"id": "e1", "label": "a", "note": 2, "error": "out of memory"}\n'
-        b'{"id": "e2", "label": "c", "note": null}\n'
-        b'{"id": "0", "label": 3, "note": 4}\n'
-    )
-    for name in ("strict", "labels"):
-        found = assert_same(path, READERS[name])
-        assert found.undeclared == {"note": 3}
-
-
-def test_a_field_of_null_beside_the_labels_is_not_lost(tmp_path: Path) -> None:
-    path = tmp_path / "p.jsonl"
-    plain, with_null = (
-        to_line({"id": uid, "label": "a", "prob": prob})
-        for uid, prob in (("e0", PROBS[0]), ("e1", PROBS[4]))
-    )
-    path.write_bytes(plain + b"\n" + with_null)
-    found = assert_same(path, READERS["strict"])
-    assert found.fields["prob"][:2] == [PROBS[0], PROBS[4]]
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_an_id_under_both_keys_is_read_alike(tmp_path: Path, name: str) -> None:
-    path = tmp_path / "p.jsonl"
-    rows_ = [
-        {"id": "e0", "uid": "e0", "label": "a"},
-        {"id": "e1", "uid": "e2", "label": "a"},
-        {"uid": 7, "id": "0", "label": "a"},
-    ]
-    path.write_bytes(b"\n".join(map(to_line, rows_)))
-    counts = assert_same(path, READERS[name]).counts
-    assert (counts["scored"], counts["unreadable"]) == (1, 2)
 
 
 @pytest.fixture
@@ -484,20 +409,6 @@ def test_ordinary_files_are_not_parsed_in_python(
     assert len(parsed) <= 2 * json_lines._SAMPLED_LINES
 
 
-@pytest.mark.slow
-def test_one_broken_line_costs_only_its_neighbours(
-    tmp_path: Path, parsed: list[int]
-) -> None:
-    path = tmp_path / "p.jsonl"
-    lines = [to_line({"id": "e0", "label": "a"})] * 20_000
-    lines[12_345] = b'{"id": "e0", "label": "a", "label": "b"}'
-    path.write_bytes(b"\n".join(lines))
-    found = by_columns(path, READERS["labels"])
-    assert found.counts["unreadable"] == 1
-    assert 12_346 in parsed
-    assert len(parsed) < 4 * json_lines.FEW_LINES
-
-
 NESTED = """
 import sys
 from pathlib import Path
@@ -539,16 +450,6 @@ def test_deep_nesting_ends_no_process(
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert ("2 True" in done.stdout) == (depth > 500)
-
-
-@pytest.mark.parametrize("text", ["\u2028\u2029\x85", "\x7f\U0001f600", "\\r", ""])
-def test_texts_are_kept_to_the_letter(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "p.jsonl"
-    rows_ = [{"id": uid, "label": text, "words": [text]} for uid in IDS]
-    path.write_bytes(b"\r\n".join(map(to_line, rows_)))
-    found = assert_same(path, READERS["strict"])
-    assert found.predictions == [text] * len(IDS)
-    assert found.fields["words"] == [[text]] * len(IDS)
 
 
 def test_blocks_cross_boundaries_with_the_right_line_numbers(

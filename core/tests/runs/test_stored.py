@@ -135,11 +135,6 @@ def test_a_path_of_something_else_says_what_it_lacks(
         find_run(path, tmp_path / "runs")
 
 
-def test_places_of_no_plugin_are_refused() -> None:
-    with pytest.raises(StorageError, match="zz:// is read and written by no"):
-        find_run("zz://bucket/run")
-
-
 def test_latest_is_the_one_whose_evaluation_began_last(
     saved: Callable[..., Result], tmp_path: Path
 ) -> None:

@@ -162,14 +162,6 @@ def test_a_failure_of_a_combination_names_no_example() -> None:
     assert message == f"{WHERE} failed with ValueError: too many"
 
 
-def test_a_failure_that_needs_no_example_names_none() -> None:
-    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
-        raise OSError("no model")
-
-    message = error_of(bind(statistics), table_of(["good"] * 9))
-    assert message == f"{WHERE} failed with OSError: no model"
-
-
 def test_other_failures_of_fewer_rows_are_not_taken_for_it() -> None:
     def statistics(batch: pl.DataFrame) -> pl.DataFrame:
         if batch.height < 5:
@@ -195,17 +187,6 @@ def test_a_value_that_does_not_add_up_names_its_example(
     metric = bind(by_row(lambda text: value if text == "odd" else 1.0), **attributes)
     table = table_of(["good", "good", "odd", "good", "odd"])
     assert error_of(metric, table) == f"{WHERE}: {rule} (the example 'id-3')"
-
-
-def test_the_first_example_is_named_in_whatever_order_rows_are_given() -> None:
-    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
-        found: pl.DataFrame = by_row(lambda text: math.nan if text == "odd" else 1.0)(
-            batch
-        )
-        return found.reverse()
-
-    message = error_of(bind(statistics), table_of(["good", "odd", "good", "odd"]))
-    assert message == f"{WHERE}: the column 'x' must not hold NaN (the example 'id-2')"
 
 
 def test_an_example_with_several_rows_and_one_score_is_named() -> None:
@@ -255,18 +236,6 @@ def test_a_column_that_was_not_declared_is_named(
         "in the metric's `columns` ("
     )
     assert "\n" not in message
-
-
-def test_a_column_that_the_data_do_not_have_is_named() -> None:
-    message = error_of(bind(lambda batch: batch["colour"]), table_of(["a"]))
-    assert "asks for the column 'colour'" in message
-
-
-def test_a_key_that_is_missing_for_one_example_names_it() -> None:
-    values = {"good": 1.0}
-    metric = bind(by_row(lambda text: values[text]))
-    message = error_of(metric, table_of(["good", "good", "odd", "odd"]))
-    assert message == f"{WHERE} failed for the example 'id-3' with KeyError: 'odd'"
 
 
 @pytest.mark.parametrize("batch_rows", [None, 16, 400])

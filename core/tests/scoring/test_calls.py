@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from evalkit import Metric, MetricError, Score, score
 from evalkit.scoring import passes
 
-from ..mends import mend_of
-
 PREDICTIONS = ["a", "b", "c", "d", "e"]
 TARGETS = ["a", "b", "x", "d", "y"]
 TAGS = [["u"], ["u"], ["v"], ["u", "v"], []]
@@ -151,38 +149,9 @@ def raising(error: BaseException) -> Callable[[Any], Any]:
     return function
 
 
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
-        (ValueError("bad value"), "failed with ValueError: bad value"),
-        (KeyError("k"), "failed with KeyError: 'k'"),
-        (SystemExit(3), f"failed with SystemExit: 3{mend_of(SystemExit())}"),
-        (
-            AssertionError(),
-            "failed with AssertionError; give the error a message that says what is "
-            "wrong",
-        ),
-        (pl.exceptions.PanicException("boom"), "failed with PanicException: boom"),
-    ],
-)
-@pytest.mark.parametrize("step", ["statistics", "finalize"])
-def test_whatever_a_hook_raises_names_metric_and_step(
-    error: BaseException, text: str, step: str
-) -> None:
-    probe = metric(**{step: raising(error)})
-    with pytest.raises(MetricError) as caught:
-        scored(probe)
-    assert str(caught.value) == f"metrics/probe (given as an object): {step} {text}"
-
-
 def test_a_hook_may_raise_a_metric_error_of_its_own() -> None:
     error = error_of(metric(raising(MetricError("no model"))))
     assert error == "metrics/probe (given as an object): no model"
-
-
-def test_an_interrupt_is_not_an_error_of_the_metric() -> None:
-    with pytest.raises(KeyboardInterrupt):
-        scored(metric(raising(KeyboardInterrupt())))
 
 
 @pytest.mark.parametrize(

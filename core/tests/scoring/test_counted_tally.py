@@ -1,7 +1,7 @@
 import pytest
 
 from evalkit import Metric, evaluate
-from evalkit_metrics_classification.macro_f1 import MacroF1
+from evalkit_metrics_classification.macro import MacroF1
 
 
 class OfWhole(MacroF1):

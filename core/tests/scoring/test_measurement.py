@@ -74,52 +74,6 @@ def run(fake_distribution: Callable[..., Any]) -> Callable[..., Result]:
     return evaluate
 
 
-def first_of(label: str) -> str:
-    return next(row["id"] for row in predictions() if row["label"] == label)
-
-
-@pytest.mark.parametrize(
-    ("metric", "texts"),
-    [
-        ("nan", ["score_example for the example {uid!r}: it returned nan"]),
-        (
-            "raises",
-            [
-                "score_example failed for the example {uid!r} with LookupError: "
-                "no such word"
-            ],
-        ),
-        (
-            "undeclared",
-            [
-                "statistics asks for the column 'part', which its batch does not have",
-                "name it in the metric's `columns`",
-            ],
-        ),
-    ],
-)
-def test_a_metric_that_fails_is_named_with_row_and_package(
-    run: Callable[..., Result], metric: str, texts: list[str]
-) -> None:
-    alone = run("accuracy", "macro-f1", by=["functionality,target"])
-    result = run("accuracy", metric, "macro-f1", by=["functionality,target"])
-    assert result.status == "partial"
-    assert result.is_failed
-    [error] = result.errors
-    assert error.startswith(f"metrics/{metric} (posts 2.5): ")
-    for text in texts:
-        assert text.format(uid=first_of("other")) in error
-    failed = scores_of(result, metric)
-    assert len(failed) == len(scores_of(alone, "accuracy")) - sum(
-        score.aggregate is not None for score in scores_of(alone, "accuracy")
-    )
-    assert all((s.value, s.ci, s.n, s.reason) == (None, None, 0, error) for s in failed)
-    assert [s for s in result.scores if s.metric != metric] == list(alone.scores)
-    assert result.examples is not None
-    assert alone.examples is not None
-    assert result.examples.equals(alone.examples)
-
-
 def test_a_declared_column_that_is_not_there_is_named(
     run: Callable[..., Result],
 ) -> None:

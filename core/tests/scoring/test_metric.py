@@ -22,8 +22,6 @@ from evalkit.scoring.grouping import UNTAGGED, group_by_tag
 from evalkit.scoring.measurement import score_metric
 from evalkit.scoring.records import ScoringSettings
 
-from ..mends import mend_of
-
 numbers = st.floats(-1e6, 1e6).map(lambda x: round(x, 6))
 Row = tuple[float, list[str]]
 rows_with_tags = st.lists(
@@ -218,52 +216,6 @@ def test_sums_without_an_interval_say_so() -> None:
 
     found = score(Plain, [1, 2], [1, 2])["plain"]
     assert (found.ci, found.reason) == (None, "the metric declares no interval")
-
-
-@pytest.mark.parametrize(
-    ("returned", "text"),
-    [
-        ("1", "its value must be a number, is '1'"),
-        (float("nan"), "the example '1': it returned nan"),
-        (2.0, "its value 2.0 is outside of its bounds 0.0 to 1.0"),
-    ],
-)
-def test_a_wrong_score_is_left_out_and_several_fail_the_metric(
-    returned: Any, text: str
-) -> None:
-    class Probe(Metric):
-        bounds = (0.0, 1.0)
-
-        def score_example(self, prediction: str) -> Any:
-            return returned if prediction == "b" else 1.0
-
-    with pytest.raises(MetricError) as caught:
-        score(Probe, ["a", "b", "b"], ["a", "b", "b"])
-    assert str(caught.value).startswith("metrics/probe (given as an object): ")
-    assert text in str(caught.value)
-    found = score(Probe, ["a", "b", "a"], ["a", "b", "c"])
-    assert (found["probe"].value, found["probe"].n) == (1.0, 2)
-    assert found.status == "partial"
-    [error] = found.record.errors
-    assert text in error
-    assert ": 1 of 3 examples left out, as it failed: score_example for" in error
-
-
-@pytest.mark.parametrize("error", [ValueError("no"), SystemExit("no")])
-def test_an_exception_names_the_example(error: BaseException) -> None:
-    class Probe(Metric):
-        def score_example(self, prediction: str) -> float:
-            if prediction == "b":
-                raise error
-            return 1.0
-
-    with pytest.raises(MetricError) as caught:
-        score(Probe, ["a", "b", "b"], ["a", "b", "b"])
-    assert str(caught.value) == (
-        "metrics/probe (given as an object): score_example failed for the example '1' "
-        f"with {type(error).__name__}: no{mend_of(error)}"
-    )
-    assert caught.value.__cause__ is error
 
 
 # intervals -----------------------------------------------------------------------

@@ -1,7 +1,5 @@
 import math
 from collections.abc import Callable
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -160,74 +158,6 @@ def test_lists_and_structs_arrive_as_python_values() -> None:
     assert seen == [({"x": 1}, ["a", "b"], {"prob": {"a": 0.5}})]
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (math.nan, "it returned nan"),
-        (-math.inf, "it returned -inf"),
-        (np.float32("inf"), "it returned inf"),
-        ("0.5", "its value must be a number, is '0.5'"),
-        (b"1", "its value must be a number, is b'1'"),
-        (10**400, "its value must be a number, is 1000"),
-        (1.5, "its value 1.5 is outside of its bounds 0.0 to 1.0"),
-        (Decimal(-1), "its value -1.0 is outside of its bounds 0.0 to 1.0"),
-        (np.int64(2), "its value 2.0 is outside of its bounds 0.0 to 1.0"),
-    ],
-)
-def test_a_value_that_is_no_score_names_its_example(value: Any, text: str) -> None:
-    outcomes = [0.5, None, value, value]
-    metric = bind(lambda target: outcomes[target], bounds=(0.0, 1.0))
-    message = error_of(metric, table_of([""] * 4, [0, 1, 2, 3]))
-    assert message.startswith(f"{ORIGIN}: score_example for the example 'id-7': {text}")
-
-
-@pytest.mark.parametrize(
-    "value", [1 + 1e-12, True, 1, np.float64(1), np.uint8(1), np.True_, Fraction(1, 1)]
-)
-def test_a_score_may_be_any_number(value: Any) -> None:
-    metric = bind(lambda: value, bounds=(0.0, 1.0))
-    ((_, score),) = scores_of(metric, table_of(["a"], ["a"]))
-    assert score == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
-        (ValueError("bad"), "failed with ValueError: bad"),
-        (SystemExit(2), "failed with SystemExit: 2"),
-        (StopIteration("done"), "failed with StopIteration"),
-        (MetricError("own"), "failed with MetricError: own"),
-        (pl.exceptions.PanicException("boom"), "failed with PanicException: boom"),
-    ],
-)
-@pytest.mark.parametrize("row", [0, 5, 800])
-def test_what_a_function_raises_names_its_example(
-    error: BaseException, text: str, row: int
-) -> None:
-    def score_example(target: int) -> float:
-        if target >= row:
-            raise error
-        return 1.0
-
-    message = error_of(bind(score_example), table_of([""] * 900, list(range(900))))
-    failed, _, what = text.partition(" ")
-    where = f"for the example 'id-{3 * row + 1}'"
-    assert message.startswith(f"{ORIGIN}: score_example {failed} {where} {what}")
-
-
-def test_the_first_of_several_failures_is_named() -> None:
-    def score_example(target: int) -> float:
-        if target >= 700:
-            raise ValueError("too late")
-        return math.nan if 650 <= target < 690 else 1.0
-
-    message = error_of(bind(score_example), table_of([""] * 900, list(range(900))))
-    assert message == (
-        f"{ORIGIN}: score_example for the example 'id-1951': it returned nan; "
-        "return evalkit.NotScored(reason) where there is no score"
-    )
-
-
 def test_one_example_that_fails_does_not_take_the_score_of_the_others() -> None:
     def score_example(target: int) -> Any:
         if target == 3:
@@ -261,12 +191,6 @@ def test_a_declared_share_of_failures_ends_a_metric(failing: int, share: float) 
     assert metric_outcomes(metric, table).unscored.height == failing
     failing += 1
     assert "id-1' with ZeroDivisionError" in error_of(metric, table)
-
-
-def test_all_that_fail_are_too_many() -> None:
-    assert "'id-1': it returned nan" in error_of(
-        bind(lambda: math.nan), table_of([""], [""])
-    )
 
 
 def test_a_batch_is_scored_at_once() -> None:

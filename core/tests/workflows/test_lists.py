@@ -157,13 +157,6 @@ def test_the_result_tells_what_was_scored() -> None:
     assert (result.notices, result.warnings, result.problems) == ((), (), ())
 
 
-def test_scores_of_two_lists_cannot_be_saved(tmp_path: Any) -> None:
-    result = score(get_hits, ["a"], ["a"])
-    with pytest.raises(EvalkitError, match="have no fingerprint and cannot be saved"):
-        result.save(tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_an_unknown_metric_suggests_the_nearest() -> None:
     with pytest.raises(UnknownPluginError, match="no metric 'zzz'"):
         score("zzz", ["a"], ["a"])

@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self
 
@@ -92,8 +91,8 @@ class Bound:
     loaded_with: Mapping[str, Any] | None = None
     """The values that it was loaded with by name; None for an object that the caller
     passed."""
-    files: tuple[Path, ...] = ()
-    """The files that a reader made it of."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of each file that a reader made it of, when it was read."""
     name: str = field(init=False)
     """The plugin's name with those parameters that are not at their default."""
     _arguments: dict[str, tuple[str, ...]] = field(

@@ -59,7 +59,7 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         "source_sha256": source_hash(str(written.__module__)),
         "resources": metric_resources(bound)
         if isinstance(bound, BoundMetric)
-        else parameter_files(bound) | made_values(bound) | read_files(bound),
+        else parameter_files(bound) | made_values(bound) | dict(bound.files),
         "deterministic": not isinstance(bound, BoundMetric) or bound.deterministic,
         **({"read_from": component.value} if component.distribution == AS_READ else {}),
     }
@@ -174,14 +174,6 @@ def parameter_files(bound: Bound) -> dict[str, str]:
         for place, text in texts_in(f"parameter {name}", value)
         if names_file(text)
     }
-
-
-def read_files(bound: Bound) -> dict[str, str]:
-    """Hash the files that a component was read from, by their places to one another."""
-    places = {
-        os.path.relpath(each, bound.files[0].parent): each for each in bound.files
-    }
-    return {name.replace(os.sep, "/"): sha256_of(each) for name, each in places.items()}
 
 
 def made_values(bound: Bound) -> dict[str, str]:

@@ -29,6 +29,7 @@ from evalkit.plugins.importing import import_object, load_error, select_read
 from evalkit.plugins.kinds import Kind, kind_named
 from evalkit.plugins.local_plugins import component_of_file
 from evalkit.plugins.resolution import find_meant, tell_of_declared
+from evalkit.plugins.sources import hash_files
 
 
 class SelectedComponent(NamedTuple):
@@ -159,7 +160,9 @@ def load_component(
     loaded = import_object(component)
     read = loaded if isinstance(loaded, ReadPlugin) else ReadPlugin("", loaded, ())
     bound = bind(component, read.plugin, parameters)
-    return replace(bound, loaded_with=dict(parameters or {}), files=(*read.files,))
+    return replace(
+        bound, loaded_with=dict(parameters or {}), files=hash_files(read.files)
+    )
 
 
 def bind(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 CACHE_FOLDER_VARIABLE = "EVALKIT_CACHE_DIR"
@@ -25,6 +26,12 @@ def cache_folder() -> Path:
     import pooch
 
     return Path(pooch.os_cache("evalkit"))
+
+
+def hash_files(files: Sequence[Path]) -> dict[str, str]:
+    """Hash files by their places to the first one."""
+    places = {os.path.relpath(each, files[0].parent): each for each in files}
+    return {name.replace(os.sep, "/"): sha256_of(each) for name, each in places.items()}
 
 
 def sha256_of(path: Path) -> str:

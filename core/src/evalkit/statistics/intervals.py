@@ -70,7 +70,7 @@ def without_interval(reason: str) -> Interval:
 
 
 def share_interval(ones: float, n: int, confidence: float) -> Interval:
-    """Compute Wilson's interval of a share of ones in n trials; none for n = 1."""
+    """Compute Wilson's interval of a share of ones in n trials; empty if n is 1."""
     if n < 2:
         return without_interval(N_IS_1)
     share = ones / n
@@ -100,8 +100,8 @@ def clustered_share_interval(
     """Compute Wilson's interval of a share of rows in clusters.
 
     The sample size is n divided by the design effect, (clustered SE / plain SE)², and
-    the quantile is Student's (Korn and Graubard 1998). There is no interval for n = 1
-    or fewer than two clusters.
+    the quantile is Student's (Korn and Graubard 1998). The interval is empty if n is 1
+    or there are fewer than two clusters.
     """
     reason = _too_few(sizes)
     if reason:
@@ -156,7 +156,7 @@ def _design_effect(totals: Floats, sizes: Floats, share: float, error: float) ->
 def mean_interval(values: Floats, counts: Floats, confidence: float) -> Interval:
     """Compute Student's interval of a mean of values that occur several times.
 
-    It is not clipped to any bounds. There is none for n = 1 or equal values.
+    It is not clipped to any bounds. It is empty if n is 1 or all values are equal.
     """
     n = float(counts.sum())
     if n < 2:
@@ -175,7 +175,7 @@ def clustered_mean_interval(
 ) -> Interval:
     """Compute Student's interval of a mean of rows in clusters (CR2, Satterthwaite).
 
-    As `mean_interval`; there is none for fewer than two clusters, too.
+    As `mean_interval`; it is empty for fewer than two clusters, too.
     """
     reason = _too_few(sizes)
     if reason:
@@ -214,7 +214,7 @@ def delta_interval(
     The squared standard error is the sum of the squared influences, as CR2 adjusts it.
     On the log scale (ratios) and on that of Fisher's z (correlations) it is divided by
     the derivative there, and the bounds are transformed back. Those of a weighted share
-    are Wilson's on the effective n. There is no interval for fewer than two units,
+    are Wilson's on the effective n. The interval is empty for fewer than two units,
     without influences, or where the value is infinite on its scale.
 
     Args:
@@ -288,7 +288,7 @@ def auroc_interval(
     Hanley and McNeil's variance (1982) at A, in which both sample sizes but those of
     the denominator are their mean N:
     `A (1 - A) (2 N - 1 - (3 N - 3) / ((2 - A) (1 + A))) / (m n)`, of m examples of the
-    class and n others. There is no interval if a class has no example.
+    class and n others. The interval is empty if a class has no example.
     """
     if not positives or not negatives:
         return without_interval("all examples are of one class")
@@ -318,8 +318,8 @@ def mean_of_intervals(values: Sequence[float], parts: Sequence[Interval]) -> Int
     """Compute the interval of a mean of independent estimates by MOVER.
 
     Each bound is as far from the mean as the root of the summed squares of the parts'
-    distances, over their number (Zou and Donner 2008; Donner and Zou 2012). There is
-    none, with the reason, if one of the parts has none.
+    distances, over their number (Zou and Donner 2008; Donner and Zou 2012). It is
+    empty, with the reason, if one of the parts is.
     """
     below, above, errors = [], [], []
     for value, part in zip(values, parts, strict=True):

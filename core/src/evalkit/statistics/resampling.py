@@ -117,8 +117,8 @@ def percentile_interval(replicates: Floats, confidence: float, method: str) -> I
     """Compute the percentile interval of replicates (Efron 1979).
 
     Replicates are nan where undefined. The standard error is their standard deviation.
-    There is no interval where more than half of them are undefined, where all are
-    equal, or where fewer than `LEAST_IN_TAIL` lie beyond each end.
+    The interval is empty if more than half of them are undefined, all are equal, or
+    fewer than `LEAST_IN_TAIL` lie beyond each end.
     """
     tail = (1 - confidence) / 2
     if len(replicates) * tail < LEAST_IN_TAIL - 1e-9:

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from row_intervals import mean_interval
 from scipy import stats
 from sklearn.metrics import f1_score
 
 import evalkit
 from evalkit import EvalkitError, Metric
-from evalkit.errors import AlignmentError, StorageError
+from evalkit.errors import AlignmentError
 from evalkit.runs.results import Result
 from evalkit_analysis_compare import Comparison, compare, plan
 from evalkit_analysis_compare.paired_shares import tango_interval
@@ -67,45 +66,6 @@ def test_right_and_wrong_are_tested_exactly() -> None:
     assert (row.p_adjusted, row.left_out, row.n, row.n_clusters) == (None, 0, 300, None)
 
 
-def test_real_valued_scores_have_the_paired_t_test() -> None:
-    random = np.random.default_rng(3)
-    first, second = random.normal(1.2, 1, 60), random.normal(1, 1, 60)
-    row = only(compare(*runs_of(first.tolist(), second.tolist())))
-    reference = stats.ttest_rel(first, second)
-    interval = reference.confidence_interval(0.95)
-    assert (row.ci_low, row.ci_high) == pytest.approx(tuple(interval), rel=1e-9)
-    assert (row.ci_method, row.p_method) == ("t", "t")
-    assert row.p_value == pytest.approx(reference.pvalue, rel=1e-9)
-
-
-def test_degrees_of_freedom_heed_one_large_cluster() -> None:
-    random = np.random.default_rng(3)
-    sizes = np.array([290] + [10] * 29)
-    clusters = np.arange(30).repeat(sizes)
-    effect = random.normal(0.2, 0.6, 30).repeat(sizes)
-    second = random.normal(0, 1, 580)
-    first = second + effect + random.normal(0, 1, 580)
-    how = {"clusters": clusters.tolist(), "unit": "", "scale": 1.0}
-    row = only(compare(*runs_of(first.tolist(), second.tolist(), **how)))
-    wanted = mean_interval(first - second, clusters, 0.95)
-    assert (row.ci_low, row.ci_high) == pytest.approx((wanted.low, wanted.high))
-    assert row.se == pytest.approx(wanted.standard_error)
-    # Satterthwaite's degrees of freedom from the matrices of CR2 (working model: equal
-    # variances, independent rows)
-    residuals = np.eye(580) - 1 / 580
-    weights = np.array(
-        [
-            (clusters == each) / 580 / math.sqrt(1 - size / 580) @ residuals
-            for each, size in enumerate(sizes)
-        ]
-    )
-    squares = weights @ weights.T
-    degrees = np.trace(squares) ** 2 / (squares**2).sum()
-    assert degrees < 5
-    half = stats.t.ppf(0.975, degrees) * (row.se or 0)
-    assert (row.ci_high or 0) - (row.difference or 0) == pytest.approx(half, rel=1e-6)
-
-
 @pytest.mark.parametrize("n_clusters", [2, 30])
 def test_one_large_cluster_is_told(n_clusters: int) -> None:
     clusters = [0] * 30 + list(range(1, n_clusters)) * 30
@@ -120,24 +80,6 @@ def test_one_large_cluster_is_told(n_clusters: int) -> None:
     assert (warning in compare(*runs).notices) == (n_clusters > 2)
     assumptions = plan(*runs, detect=0.05, metric="hits").assumptions
     assert (warning in assumptions) == (n_clusters > 2)
-
-
-def test_clusters_are_compared_whole() -> None:
-    # in each of 10 clusters of 10 one model is always the better one
-    first = [float(cluster < 7) for cluster in range(10) for _ in range(10)]
-    second = [1 - value for value in first]
-    clusters = [cluster for cluster in range(10) for _ in range(10)]
-    row = only(compare(*runs_of(first, second, clusters=clusters)))
-    means = np.where(np.arange(10) < 7, 1.0, -1.0)
-    wanted = stats.ttest_1samp(means, 0)
-    assert row.se == pytest.approx(means.std(ddof=1) / math.sqrt(10), rel=1e-12)
-    bounds = tuple(wanted.confidence_interval())
-    assert (row.ci_low, row.ci_high) == pytest.approx(bounds, rel=1e-9)
-    assert (row.ci_method, row.n, row.n_clusters) == ("t-clustered", 100, 10)
-    assert (row.p_method, row.p_value) == ("t-clustered", pytest.approx(wanted.pvalue))
-    assert row.conclusion.startswith("undecided: ")
-    independent = only(compare(*runs_of(first, second)))
-    assert (independent.p_value or 1) < 0.001
 
 
 def test_every_tag_is_compared_and_adjusted() -> None:
@@ -300,28 +242,6 @@ def test_a_metric_without_a_value_is_said() -> None:
     row = only(compare(first, failed))
     assert row.reason == f"b (b{'0' * 7}): it failed"
     assert (row.difference, row.ci_method, row.p_method) == (None, "none", "none")
-
-
-def test_replications_are_averaged_first() -> None:
-    ids = [f"e{number}" for number in range(40) for _ in range(2)]
-    random = np.random.default_rng(4)
-    one, other = (random.random(80) < 0.6).astype(float), (random.random(80) < 0.5)
-    replication = [0, 1] * 40
-    first = make_run(
-        "a", per_example={"hits": one.tolist()}, ids=ids, replication=replication
-    )
-    second = make_run(
-        "b",
-        per_example={"hits": other.astype(float).tolist()},
-        ids=ids,
-        replication=replication,
-    )
-    row = only(compare(first, second))
-    means = one.reshape(40, 2).mean(1), other.reshape(40, 2).mean(1)
-    interval = stats.ttest_rel(*means).confidence_interval(0.95)
-    assert (row.ci_low, row.ci_high) == pytest.approx(tuple(interval), abs=0.01)
-    assert row.se == pytest.approx(stats.sem(means[0] - means[1]), rel=1e-12)
-    assert (row.n, row.ci_method, row.p_method) == (40, "t", "t")
 
 
 def test_order_of_rows_does_not_matter() -> None:
@@ -498,12 +418,6 @@ def test_frame_and_json() -> None:
     assert [run["model"] for run in record["runs"]] == ["a", "b"]
     assert record["rows"][0]["p_value"] == only(comparison).p_value
     assert comparison.confidence == 0.95
-
-
-def test_unknown_run(tmp_path: Path) -> None:
-    (run, _) = runs_of([1.0], [1.0])
-    with pytest.raises(StorageError, match="no run"):
-        compare(run, "nothing", runs=tmp_path)
 
 
 class MacroF1(Metric):
@@ -1020,23 +934,6 @@ def test_a_function_that_is_undefined_for_what_is_drawn() -> None:
     )
     row = only(compare(runs[0], empty, metrics=[get_share]))
     assert row.conclusion == "not compared: no example was scored in both runs"
-    half = [
-        make_run(
-            name,
-            answers=gold,
-            preds=gold,
-            whole={"share": 0.1},
-            status=status,
-            record={"policies": skipped},
-        )
-        for name, status in (
-            ("a", ["missing"] * 20 + ["scored"]),
-            ("b", ["scored"] * 20 + ["missing"]),
-        )
-    ]
-    row = only(compare(*half, metrics=[get_share]))
-    assert (row.n, row.left_out) == (0, 21)
-    assert row.conclusion == "not compared: no example was scored in both runs"
 
 
 def test_a_function_that_does_not_take_these_answers() -> None:
@@ -1074,31 +971,6 @@ def test_sums_without_a_value_or_an_example() -> None:
     row = only(compare(*half, metrics=[named(MacroF1, "macro-f1")]))
     assert row.conclusion.startswith("not compared: ")
     assert (row.n, row.p_value) == (0, None)
-
-
-def test_what_macro_f1_detects_between_extremes_is_what_equal_models_would_show() -> (
-    None
-):
-    """Its own error alone gave .03 in place of .13."""
-    random = np.random.default_rng(6)
-    gold = random.choice(["x", "y"], 400)
-    other = np.where(gold == "x", "y", "x")
-    runs = [
-        make_run(
-            name,
-            answers=gold.tolist(),
-            preds=np.where(random.random(400) < share, gold, other).tolist(),
-            whole={"macro-f1": share},
-        )
-        for name, share in (("a", 0.98), ("b", 0.02))
-    ]
-    row = only(compare(*runs, metrics=[named(MacroF1, "macro-f1")]))
-    assert row.difference is not None
-    assert row.se is not None
-    assert row.smallest_detectable is not None
-    # nearly all examples are right in one model alone, and each is a coin of equal ones
-    assert row.smallest_detectable == pytest.approx(2.8 / 20, rel=0.06)
-    assert row.se < 0.012
 
 
 def test_a_conclusion_names_what_a_model_did_not_answer() -> None:

@@ -1,12 +1,9 @@
 """What copies say of their perturbations, and whom evaluation asks otherwise."""
 
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from evalkit import Result
 from evalkit.errors import SchemaError
@@ -15,7 +12,6 @@ from evalkit.plugins.discovery import Catalog
 from evalkit.plugins.registry import Registry
 from evalkit_analysis_robustness import record_of
 
-from . import perturbed_plugins
 from .perturbed_plugins import (
     REGISTRY,
     Data,
@@ -82,17 +78,6 @@ class TestRowsThatSay:
         assert known(result)["families"] == []
         assert {s.perturbation for s in scores_of(result)} == {"invariant"}
 
-    def test_a_plugin_without_expect_is_not_built(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def refuse(*_: Any) -> None:
-            raise AssertionError("built")
-
-        monkeypatch.setattr(perturbed_plugins.Invariant, "__init__", refuse)
-        result = score(stated("invariant:nonsense=1"))
-        assert result.notices == ()
-        assert "perturbations/invariant" not in components_of(result)
-
     def test_one_with_expect_is_built_and_recorded(self) -> None:
         result = score(stated("directed", "transforms"))
         assert known(result)["expects"] is True
@@ -116,10 +101,6 @@ class TestRowsThatSay:
     def test_a_composition_is_not_asked(self) -> None:
         assert score(stated("directed+elsewhere")).notices == ()
 
-    def test_they_are_no_tags(self) -> None:
-        tags = {s.tag for s in scores_of(score(stated()))}
-        assert tags == {None, "x", "(untagged)"}
-
 
 class TestRowsThatDoNotSay:
     def test_the_plugin_is_asked_with_a_notice(self) -> None:
@@ -137,13 +118,6 @@ class TestRowsThatDoNotSay:
         assert "the parameter words is a path" in notice
         other = score([copy(f"{row['uid']}_i", row, "listed:prob=1") for row in ROWS])
         assert known(other)["label_effect"] == "transforms"
-
-    def test_nor_for_what_it_expects(self) -> None:
-        result = score(stated("listed:words=/absent/words.txt", "transforms"))
-        assert known(result)["told_by"] == "rows"
-        [notice] = result.notices
-        assert "`expect`, if it is defined, was not asked" in notice
-        assert "the parameter words is a path" in notice
 
 
 class TestRefusals:
@@ -201,28 +175,6 @@ class TestRefusals:
     def test_a_perturbation_is_not_called_like_a_family(self) -> None:
         with pytest.raises(SchemaError, match="'family:x' is called like a family"):
             score(stated("family:x"))
-
-
-@settings(max_examples=6)
-@given(st.lists(st.sampled_from("abc"), max_size=4), st.randoms(use_true_random=False))
-@pytest.mark.slow
-def test_the_order_of_families_does_not_matter(families: list[str], rng: Any) -> None:
-    first, second = stated(families=list(families))
-    rng.shuffle(second["families"])
-    assert known(score([first, second]))["families"] == sorted({*families})
-
-
-@pytest.mark.slow
-def test_a_file_says_the_same_as_rows(tmp_path: Path) -> None:
-    table = pl.DataFrame(stated(families=()))
-    assert table["families"].dtype == pl.List(pl.Null)
-    table.with_columns(pl.col("families").cast(pl.List(pl.String))).write_parquet(
-        tmp_path / "copies.parquet"
-    )
-    table.write_ndjson(tmp_path / "copies.jsonl")
-    expected = scores_of(score(stated(families=())))
-    for copies in (table, tmp_path / "copies.parquet", tmp_path / "copies.jsonl"):
-        assert scores_of(score(copies)) == expected
 
 
 @pytest.mark.slow

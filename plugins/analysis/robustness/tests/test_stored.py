@@ -5,14 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 import evalkit
 from evalkit import Result
 from evalkit.errors import AlignmentError, EvalkitError, SchemaError, StorageError
-from evalkit.examples.copy_columns import kept_columns, stored_columns
-from evalkit.examples.table import Examples
 from evalkit.runs.stored import read_run
 from evalkit_analysis_robustness import evaluate_perturbed, record_of
 
@@ -113,15 +110,6 @@ class TestInPlaceOfFiles:
         mixed = score(run, COPIES[2:], said=[SAID_OF_COPIES[2:]])
         assert scores_of(mixed) == scores_of(score(COPIES, said=[SAID_OF_COPIES]))
 
-    def test_nobody_needs_the_texts(self, tmp_path: Path) -> None:
-        path = run_of(out=tmp_path).path
-        assert path is not None
-        columns = pl.read_parquet(path / "examples.parquet").columns
-        assert columns[:5] == [
-            *("id", "input_id", "perturbation", "label_effect", "families"),
-        ]
-        assert "text" not in columns
-
     def test_files_are_recorded_by_name_and_hash(self, tmp_path: Path) -> None:
         (copies := tmp_path / "copies.jsonl").write_text(
             "".join(
@@ -177,25 +165,6 @@ class TestInPlaceOfFiles:
         result = score(run_of(), metrics=["right", Reads])
         [reason] = {s.reason for s in scores_of(result) if s.metric == "reads"}
         assert "it needs the field 'text'" in str(reason)
-
-    def test_a_field_that_the_data_lack_is_not_the_runs_fault(self) -> None:
-        class Reads(evalkit.Metric):
-            columns = ("families",)
-
-            def score_example(self, prediction: str, fields: Any) -> float:
-                return float(len(fields["families"]))
-
-        rows = [{**row, "families": ["f"]} for row in ROWS]
-        bare = [{**copy("3_i", ROWS[2], "swap")}]
-        result = score(
-            run_of(),
-            bare,
-            said=[answers(**{"3_i": "a"})],
-            rows=rows,
-            metrics=["right", Reads],
-        )
-        (reason,) = {s.reason for s in scores_of(result) if s.metric == "reads"}
-        assert "it needs the field 'families', which was not given" in str(reason)
 
 
 BROKEN = [None, 1.5, True, ["a", 1], {"k": 1}, [""]]
@@ -301,12 +270,6 @@ class TestSelection:
         [notice] = [n for n in part.notices if "was made of" in n]
         assert notice.endswith("was made of only 2 rows of its data")
 
-    def test_repeated_ids_of_other_copies_do_not_matter(self) -> None:
-        said = [*SAID_OF_COPIES, {"id": "2_i", "label": "a"}]
-        run = run_of(said=said, on_duplicate="last")
-        result = score(run, limit=1)
-        assert record_of(result)["perturbed"][0]["counts"]["duplicate"] == 0
-
     def test_copies_of_other_examples_are_left_out_and_counted(self) -> None:
         said = [
             *SAID_OF_COPIES[:1],
@@ -408,20 +371,6 @@ class TestRefusals:
 
 
 class TestWhatAMayGive:
-    @pytest.mark.slow
-    def test_rows_are_one_table(self) -> None:
-        expected = scores_of(score(COPIES, said=[SAID_OF_COPIES]))
-        for copies in (COPIES, iter(COPIES), pl.DataFrame(COPIES).lazy()):
-            result = evaluate_perturbed(
-                Data(ROWS),
-                SAID,
-                metrics=["right"],
-                perturbed=copies,
-                perturbed_predictions=SAID_OF_COPIES,
-                registry=REGISTRY,
-            )
-            assert scores_of(result) == expected
-
     @pytest.mark.parametrize(
         ("copies", "said", "message"),
         [
@@ -449,38 +398,6 @@ class TestWhatAMayGive:
 
 
 class TestWhatARunKeeps:
-    def test_columns_that_are_no_ids_are_left_out(self) -> None:
-        rows = [{**row, "input_id": 1.5, "perturbation": ["x"]} for row in ROWS]
-        result = run_of(rows, SAID)
-        assert result.examples is not None
-        assert result.examples["input_id"].null_count() == 3
-        assert result.examples["perturbation"].null_count() == 3
-
-    def test_empty_families_are_lists_of_texts(self) -> None:
-        table = pl.DataFrame([{**row, "families": []} for row in COPIES])
-        result = run_of(table.iter_rows(named=True), SAID_OF_COPIES)
-        assert result.examples is not None
-        assert result.examples["families"].dtype == pl.List(pl.String)
-        stored = record_of(score(result))["perturbed"]
-        assert [each["perturbation"]["families"] for each in stored] == [[], []]
-
-    def test_a_field_of_responses_goes_first(self) -> None:
-        inputs = pl.DataFrame(COPIES)
-        examples = Examples(
-            inputs.with_columns(id="uid"), inputs, {}, None, "one", "", (), ()
-        )
-        kept = pl.DataFrame(kept_columns(examples, ["families"], True))
-        assert kept.columns == [
-            *("input_id", "perturbation", "label_effect", "input/families"),
-            "input/tags",
-        ]
-        frame = kept.with_columns(
-            families=pl.lit(0.5), tags=pl.lit([], dtype=pl.List(pl.String))
-        )
-        read = {column.name: column for column in stored_columns(frame)}
-        assert read["families"].to_list() == inputs["families"].to_list()
-        assert read["tags"].to_list() == inputs["tags"].to_list()
-
     def test_without_examples_the_ids_stay(self, tmp_path: Path) -> None:
         path = run_of(include_examples=False, out=tmp_path).path
         assert path is not None

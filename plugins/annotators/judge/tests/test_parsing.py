@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit_annotators_judge.combining import of_criteria, of_judges
+from evalkit_annotators_judge.columns import of_criteria, of_judges
 from evalkit_annotators_judge.declaration import Declaration, VerdictRule
 from evalkit_annotators_judge.labels import UnknownVerdict, peoples_verdict
-from evalkit_annotators_judge.parsing import Verdict, read_verdict, tagged
-from evalkit_annotators_judge.scales import mirrored
+from evalkit_annotators_judge.parsing import Verdict, mirrored, read_verdict, tagged
 
 GOOD = {"GOOD": 1.0, "VERY GOOD": 2.0, "BAD": 0.0}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evalkit_annotators_judge.combining import (
+from evalkit_annotators_judge.columns import (
     INCONSISTENT,
     NO_POINTS,
     of_both_orders,

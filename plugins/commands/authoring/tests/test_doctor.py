@@ -13,21 +13,24 @@ import pytest
 from click.testing import CliRunner, Result
 
 from evalkit_cli.main import cli
-from evalkit_commands_authoring.doctor import settings, versions
-from evalkit_commands_authoring.doctor.environment import Environment
-from evalkit_commands_authoring.doctor.examination import counts, examine, report
+from evalkit_commands_authoring.doctor import names, versions
+from evalkit_commands_authoring.doctor.examination import (
+    counts,
+    examine,
+    report,
+)
 from evalkit_commands_authoring.doctor.findings import Finding
 from evalkit_commands_authoring.doctor.imports import check_imports, import_all
-from evalkit_commands_authoring.doctor.installations import (
-    check_editable,
-    check_left_over,
-)
-from evalkit_commands_authoring.doctor.installed import Installed
+from evalkit_commands_authoring.doctor.installed import Environment, Installed
 from evalkit_commands_authoring.doctor.names import (
     check_clashes,
     check_hidden,
     check_metadata,
     check_shadowed,
+)
+from evalkit_commands_authoring.doctor.versions import (
+    check_editable,
+    check_left_over,
 )
 
 Make = Callable[..., Any]
@@ -404,7 +407,7 @@ def test_what_is_slow_is_told_with_what_it_is_slow_in(
 def test_a_variable_that_names_nothing_is_told_with_its_neighbour() -> None:
     given = {"EVALKIT_CACHEDIR": "/tmp/a b", "EVALKIT_OFFLINE": "1", "PATH": ""}
     given |= {"EVALKIT_TEST_DATA": "x", "EVALKIT_QXZ_QXZ_QXZ": "1"}
-    near, far = settings.check_variables(Environment(variables=given))
+    near, far = names.check_variables(Environment(variables=given))
     assert near.message.endswith("did you mean EVALKIT_CACHE_DIR?")
     # what it holds may be a secret
     mend = 'export EVALKIT_CACHE_DIR="$EVALKIT_CACHEDIR"; unset EVALKIT_CACHEDIR'
@@ -416,23 +419,23 @@ def test_a_cache_that_cannot_be_written_or_is_too_large_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
-    assert not [*settings.check_cache(Environment())]
+    assert not [*names.check_cache(Environment())]
     (tmp_path / "cache" / "med").mkdir(parents=True)
     (tmp_path / "cache" / "med" / "file").write_bytes(b"123456")
-    monkeypatch.setattr(settings, "_LARGE", 3)
-    (large,) = settings.check_cache(Environment())
+    monkeypatch.setattr(names, "_LARGE", 3)
+    (large,) = names.check_cache(Environment())
     assert large.message.startswith("its datasets take ")
     assert large.mend == "evalkit cache --clear datasets"
     (tmp_path / "file").touch()
     monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "file" / "cache"))
-    (finding,) = settings.check_cache(Environment())
+    (finding,) = names.check_cache(Environment())
     assert finding.message == f"{tmp_path / 'file'} is no folder"
 
 
 def test_a_data_folder_that_is_not_there_or_not_used_is_told(tmp_path: Path) -> None:
     def findings(place: Path) -> list[Finding]:
         environment = Environment(variables={"EVALKIT_DATA_DIR": str(place)})
-        return [*settings.check_data(environment)]
+        return [*names.check_data(environment)]
 
     (gone,) = findings(tmp_path / "gone")
     assert (gone.severity, gone.message) == (

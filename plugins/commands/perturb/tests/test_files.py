@@ -163,25 +163,6 @@ def test_a_file_becomes_a_file() -> None:
     assert copies == expected
 
 
-def test_the_summary_as_json() -> None:
-    summary = run(write("data.jsonl", statements(9)), perturbations=["shout"])
-    values = json.loads(json.dumps(summary.to_dict()))
-    assert values["out"] == "out.jsonl"
-    (shout,) = values["perturbations"]
-    assert (shout["families"], shout["label_effect"]) == (
-        ["loud", "robustness"],
-        "invariant",
-    )
-    sample = shout["samples"][0]
-    change = sample["changes"]["statement"]
-    assert change["after"] == change["before"].upper()
-    assert change["edits"][0] == [
-        0,
-        len(change["before"].split()[0]),
-        *change["after"].split()[:1],
-    ]
-
-
 def test_a_data_set_keeps_its_tags_and_its_warning() -> None:
     summary = run("marked", perturbations=["shout"])
     assert summary.sensitive
@@ -425,22 +406,6 @@ def test_perturbations_whose_copies_would_have_one_uid_are_refused() -> None:
     assert len(run(data, perturbations=["shout", "shout"]).perturbations) == 1
 
 
-@pytest.mark.parametrize(
-    ("lines", "words"),
-    [
-        (['{"uid": "1", "statement": 5}'], "statement"),
-        (['{"uid": "1", "statement": "a"}', "{"], "line 2"),
-        (['{"uid": "1", "statement": "a"}'] * 2, "uid '1' was given before"),
-        ([], "has no examples"),
-    ],
-)
-def test_bad_data_are_refused(lines: list[str], words: str) -> None:
-    with pytest.raises(DataError) as caught:
-        run(write("data.jsonl", lines))
-    assert words in str(caught.value)
-    assert not Path("out.jsonl").exists()
-
-
 def test_progress_is_told(many: list[dict[str, Any]]) -> None:
     told: list[tuple[str, float]] = []
     run(
@@ -474,15 +439,6 @@ def test_data_that_change_meanwhile_are_refused(
     with pytest.raises(DataError, match=r"data.jsonl: was changed while it was read"):
         run(data)
     assert not Path("out.jsonl").exists()
-
-
-def test_numbers_that_json_has_not_are_refused() -> None:
-    import polars as pl
-
-    frame = pl.DataFrame(statements(1)).with_columns(pl.lit(float("nan")).alias("x"))
-    frame.write_parquet("data.parquet")
-    with pytest.raises(DataError, match="'r0' cannot be written as JSON"):
-        run("data.parquet", task="sentiment", perturbations=["shout"])
 
 
 def test_a_field_that_there_is_not_is_refused() -> None:

@@ -293,11 +293,6 @@ def test_frames_are_taken(frame: Any) -> None:
     assert row["statement"] == "ANN SAW ANN."
 
 
-def test_several_perturbations_each_for_itself() -> None:
-    rows = [*perturb([example()], [Shout, Rename], task="sentiment")]
-    assert [row["perturbation"] for row in rows] == ["shout", "rename"]
-
-
 def test_what_is_perturbed_already() -> None:
     first = only(perturb([example()], Rename, task="sentiment"))
     with pytest.raises(
@@ -422,13 +417,6 @@ def test_own_seeding() -> None:
     assert row["statement"].startswith(str(Random("570").random()))
 
 
-def test_rows_may_be_a_table() -> None:
-    import polars as pl
-
-    row = only(perturb(pl.DataFrame([example()]), Shout, task="sentiment"))
-    assert row["statement"] == "ANN SAW ANN."
-
-
 def test_numbers_as_ids_and_ids_under_id() -> None:
     row = only(perturb([{"id": 5, "statement": "a"}], Shout, task="sentiment"))
     assert (row["uid"], row["input_id"]) == ("5_Shout", "5")
@@ -514,17 +502,6 @@ def perturber(*steps: Any) -> Perturber:
     resolver = Resolver(Registry())
     bound = [resolver.bind("perturbations", step) for step in steps]
     return Perturber(bound, resolver.bind("tasks", "nli"), Settings())
-
-
-def test_families_and_effect_of_several_steps() -> None:
-    assert perturber(Shout).families == {"robustness"}
-    assert perturber(Shout, Reverse).families == {"robustness"}
-    assert perturber(Shout, Rename).families == set()
-    assert perturber(Shout, Rename).label_effect == "invariant"
-    assert perturber(Shout, Branch).label_effect == "transforms"
-    assert perturber(Reverse, Branch).label_effect == "uncertain"
-    silent = type("Silent", (Shout,), {"label_effect": {"qa": "invariant"}})
-    assert perturber(silent).label_effect == "uncertain"
 
 
 @given(st.lists(st.text(), min_size=1, max_size=3), st.integers(0, 3))

@@ -17,7 +17,6 @@ import evalkit
 from evalkit_cli.main import cli
 from evalkit_models_base import Model, predict
 
-PREDICT = ("predict", "sample-nli", "--model", "echo", "-o", "x.jsonl")
 CODE = """
 import json, time
 from pathlib import Path
@@ -261,84 +260,70 @@ def test_a_dry_run_counts_copies_too(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["predict", "sample-nli", "--model", "echo"], 2, "either -o FILE or --dry"),
-        (["predict", "sample-nli", "-o", "x.jsonl"], 2, "Missing option '--model'"),
+        ("predict sample-nli --model echo", 2, "either -o FILE or --dry"),
+        ("predict sample-nli -o x.jsonl", 2, "Missing option '--model'"),
+        ("predict sample-nli --model echo -o x.csv", 1, "written as JSON lines"),
         (
-            ["predict", "sample-nli", "--model", "echo", "-o", "x.csv"],
-            1,
-            "written as JSON lines",
-        ),
-        (
-            ["predict", "sample-nli", "--model", "echo", "-o", "no/x.jsonl"],
+            "predict sample-nli --model echo -o no/x.jsonl",
             1,
             "no: there is no such folder",
         ),
+        ("predict sample-nli --model ekko -o x.jsonl", 1, "there is no model 'ekko'"),
         (
-            ["predict", "sample-nli", "--model", "ekko", "-o", "x.jsonl"],
-            1,
-            "there is no model 'ekko'",
-        ),
-        (
-            ["predict", "sample-nli", "--model", "none.py:f", "-o", "x.jsonl"],
+            "predict sample-nli --model none.py:f -o x.jsonl",
             1,
             "none.py: cannot be read: No such file or directory",
         ),
         (
-            ["predict", "sample-nli", "--model", "mine.py:none", "-o", "x.jsonl"],
+            "predict sample-nli --model mine.py:none -o x.jsonl",
             1,
             "mine.py: there is no 'none' in it; it has answer",
         ),
         (
-            [
-                "predict",
-                "sample-sentiment",
-                "--model",
-                "mine.py:failing",
-                "-o",
-                "x.jsonl",
-            ],
+            "predict sample-sentiment --model mine.py:failing -o x.jsonl",
             1,
             "predict failed for the input 'sent-001' with ValueError: a bug (mine.py:",
         ),
         (
-            [*PREDICT, "--max-errors", "x"],
+            "predict sample-nli --model echo -o x.jsonl --max-errors x",
             2,
             "'x' is neither a whole number nor a share",
         ),
-        ([*PREDICT, "--generate", "hot"], 2, "'hot' is no KEY=VALUE"),
         (
-            [*PREDICT, "--generate", "heat=1"],
+            "predict sample-nli --model echo -o x.jsonl --generate hot",
+            2,
+            "'hot' is no KEY=VALUE",
+        ),
+        (
+            "predict sample-nli --model echo -o x.jsonl --generate heat=1",
             1,
             "default, with --generate: there is no key 'generate.heat'",
         ),
         (
-            [*PREDICT, "--prompt", "other"],
+            "predict sample-nli --model echo -o x.jsonl --prompt other",
             1,
             "tasks/nli has no prompt 'other'; it has 'default'",
         ),
         (
-            ["eval", "sample-nli", "--model", "nobody"],
+            "eval sample-nli --model nobody",
             1,
             "to name the model of a file, add -p FILE",
         ),
-        (["eval", "sample-nli", "--model-name", "x"], 2, "for a model that is asked"),
+        ("eval sample-nli --model-name x", 2, "for a model that is asked"),
         (
-            [
-                *("eval", "sample-nli", "--model", "echo", "--perturbed", "x.jsonl"),
-                *("--replications", "2"),
-            ],
+            "eval sample-nli --model echo --perturbed x.jsonl --replications 2",
             2,
             "leave out --trials and --replications",
         ),
         (
-            ["predict", "sample-nli", "--model", "echo", "--shots", "2", "--dry-run"],
+            "predict sample-nli --model echo --shots 2 --dry-run",
             1,
             "default: shots.source is missing",
         ),
     ],
 )
-def test_wrong_words_are_refused(words: list[str], code: int, message: str) -> None:
-    done = call(*words)
+def test_wrong_words_are_refused(words: str, code: int, message: str) -> None:
+    done = call(*words.split())
     assert (done.exit_code, message in done.stderr) == (code, True), done.stderr
     assert not Path("x.jsonl").exists()
 

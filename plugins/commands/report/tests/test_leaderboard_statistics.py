@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from evalkit_commands_report.leaderboard_statistics import (
+from evalkit_commands_report.leaderboard_ranks import (
     Estimate,
     error_of_mean,
     mean_of,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evalkit_commands_report.axes import make_axis
+from evalkit_commands_report.intervals import make_axis
 from evalkit_commands_report.markup import element, fragment, raw_element, script_json
 
 

@@ -14,7 +14,7 @@ from click.testing import Result as Done
 import evalkit
 from evalkit_analysis_compare import Comparison, compare
 from evalkit_analysis_robustness import evaluate_perturbed, find_effects
-from evalkit_commands_report import tag_scores
+from evalkit_commands_report import numbers
 from evalkit_commands_report.bars import bar_lines
 from evalkit_commands_report.gathering import gather
 from evalkit_commands_report.page import make_page
@@ -348,7 +348,7 @@ def test_models_of_one_name_are_told_apart_by_their_runs(
 def test_of_too_many_tags_the_first_metric_is_kept_and_others_are_named(
     results: list[evalkit.Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tag_scores, "MOST_SCORES", 40)
+    monkeypatch.setattr(numbers, "MOST_SCORES", 40)
     page = Page(make_page(gather(results, None)))
     assert list(page.data["group-0"]["metrics"]) == ["accuracy"]
     assert (

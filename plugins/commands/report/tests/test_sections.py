@@ -12,7 +12,7 @@ from evalkit_commands_report import comparison_section, gathering
 from evalkit_commands_report.gathering import gather
 from evalkit_commands_report.numbers import flags_of
 from evalkit_commands_report.perturbation_section import effect_table, effects_of
-from evalkit_commands_report.problem_section import problem_section
+from evalkit_commands_report.provenance_section import problem_section
 
 from .conftest import Page
 

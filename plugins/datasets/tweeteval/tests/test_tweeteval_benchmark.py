@@ -18,8 +18,6 @@ import numpy as np
 import polars as pl
 import pytest
 from edited_runs import write_record
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import classification_report, f1_score, recall_score
 
@@ -205,31 +203,6 @@ def test_headline_is_the_official_metric(publisher: Publisher, name: str) -> Non
     assert predictions_of(result) == [labels[int(number)] for number in predicted]
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
-@given(data=st.data())
-@pytest.mark.parametrize("name", ["emotion", "irony", "sentiment", "stance-climate"])
-def test_declared_metric_is_the_official_one_whatever_is_predicted(
-    name: str, data: st.DataObject
-) -> None:
-    labels = labels_of(name)
-    number = st.sampled_from(range(len(labels)))
-    gold = [*range(len(labels)), *data.draw(st.lists(number, max_size=20))]
-    predicted = data.draw(
-        st.lists(number, min_size=len(gold), max_size=len(gold)), "predicted"
-    )
-    found = evalkit.score(
-        plugin_of(name).perf_metric,
-        predictions=[labels[n] for n in predicted],
-        targets=[labels[n] for n in gold],
-        labels=labels,
-    ).headline
-    assert found is not None
-    expected = official(
-        name.partition("-")[0], [str(n) for n in gold], [str(n) for n in predicted]
-    )
-    assert found.value == pytest.approx(expected, abs=1e-12)
-
-
 @pytest.mark.parametrize("name", SETS)
 def test_a_prediction_is_a_label_a_number_or_one_of_the_publishers_names(
     publisher: Publisher, name: str
@@ -243,29 +216,6 @@ def test_a_prediction_is_a_label_a_number_or_one_of_the_publishers_names(
     publisher.write(name, ["0"] * len(given))
     result = evaluate(name, [spelling for spelling, _ in given], metrics=["accuracy"])
     assert predictions_of(result) == [label for _, label in given]
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_plain_lines_and_json_lines_give_the_same(
-    publisher: Publisher, tmp_path: Path, name: str
-) -> None:
-    gold, predicted = draw(name, seed=2, size=5)
-    publisher.write(name, gold)
-    plain, rows = tmp_path / "plain.txt", tmp_path / "rows.jsonl"
-    plain.write_text("".join(f"{number}\n" for number in predicted))
-    names = [rows_of(MAPPINGS[name])[int(number)][-1] for number in predicted]
-    lines = [
-        json.dumps({"id": n, "label": label}, ensure_ascii=False) + "\n"
-        for n, label in enumerate(names, start=1)
-    ]
-    rows.write_text("".join(reversed(lines)), encoding="utf-8")
-    dataset = f"tweeteval-{name}"
-    first, second = (
-        evalkit.evaluate(dataset, file, metrics=["accuracy"]) for file in (plain, rows)
-    )
-    assert predictions_of(first) == predictions_of(second)
-    assert first.headline is not None
-    assert first.headline == second.headline
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -547,19 +497,6 @@ def test_run_of_another_benchmark_is_refused(
     )
 
 
-def test_refused_run_is_refused(
-    results: dict[str, evalkit.Result], publisher: Publisher
-) -> None:
-    publisher.write("emotion", ["0", "1"])
-    with pytest.raises(evalkit.AlignmentError) as caught:
-        evaluate("emotion", ["0"])
-    assert caught.value.result is not None
-    assert failure({**results, "emotion": caught.value.result}) == (
-        "the result of tweeteval-emotion: the run of tweeteval-emotion is refused, "
-        "which is no result on the whole set"
-    )
-
-
 def get_broken(predictions: list[str], targets: list[str]) -> float:
     raise ValueError("no number today")
 
@@ -597,16 +534,6 @@ def test_other_split_is_refused(folders: dict[str, Path]) -> None:
         f"{folders['hate']}: the run of tweeteval-hate is of the split val; the "
         "benchmark is scored on test"
     )
-
-
-def test_run_without_answers_is_refused(
-    results: dict[str, evalkit.Result], publisher: Publisher
-) -> None:
-    publisher.write("stance-atheism", ["0"])
-    silent = evaluate("stance-atheism", ["0"], include_examples=False, out=None)
-    message = failure({**results, "stance-atheism": silent})
-    assert "the run of tweeteval-stance-atheism does not hold answers" in message
-    assert message.endswith("make it without --no-examples")
 
 
 def test_folder_without_examples_is_refused(folders: dict[str, Path]) -> None:
@@ -754,19 +681,6 @@ def test_refused_and_partial_runs_are_left_out_with_a_notice(
     assert "no number today" in last
 
 
-def test_set_with_only_a_refused_run_is_missing(
-    folders: dict[str, Path], again: Again
-) -> None:
-    folders["hate"] = again.refused("hate")
-    assert chosen_error(folders) == [
-        "these runs do not give the number of m, which is made of all 11 sets:",
-        "  tweeteval-hate: there is no run; make it with "
-        "`evalkit eval tweeteval-hate -p FILE --model m`",
-        f"  notice: left out {folders['hate']}, a run of tweeteval-hate, which was "
-        "refused (1 missing)",
-    ]
-
-
 def test_runs_of_the_same_inputs_count_as_one_and_the_newest_is_taken(
     folders: dict[str, Path], again: Again
 ) -> None:
@@ -856,13 +770,6 @@ def run_module(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         timeout=60,
         check=False,
     )
-
-
-@pytest.mark.slow
-def test_command_without_runs_is_wrong_usage(tmp_path: Path) -> None:
-    done = run_module(cwd=tmp_path)
-    assert done.returncode == 2
-    assert "the following arguments are required: RUN" in done.stderr
 
 
 def shown_in_readme() -> list[tuple[list[str], str]]:

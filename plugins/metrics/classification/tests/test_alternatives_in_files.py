@@ -87,17 +87,6 @@ def test_a_missing_example_counts_as_worst() -> None:
     assert {result[name].n for name in NAMES} == {5}
 
 
-def test_a_skipped_example_lowers_the_coverage_and_has_bounds() -> None:
-    names = ["top-k-accuracy", "pass-at-k", "pass-hat-k", "vote-accuracy"]
-    result = evalkit.evaluate(Sums, LINES[:-1], metrics=names, on_missing="skip")
-    for name in names:
-        found = result[name]
-        assert (found.n, found.coverage, found.value is None) == (4, 0.8, False)
-        total = found.value * 4
-        bounds = (found.bound_low, found.bound_high)
-        assert bounds == pytest.approx((total / 5, (total + 1) / 5), abs=1e-12)
-
-
 def test_an_invalid_alternative_makes_the_response_invalid() -> None:
     broken = {"id": "0", "responses": [{"answer": "4"}, {"answer": 5}]}
     result = evalkit.evaluate(

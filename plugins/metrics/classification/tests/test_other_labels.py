@@ -24,7 +24,7 @@ from evalkit.catalog import BoundMetric, Registry, Resolver
 from evalkit.errors import DataError
 from evalkit.runs import count_confusion
 from evalkit.scoring import finalize
-from evalkit_metrics_classification.macro_f1 import MacroF1
+from evalkit_metrics_classification.macro import MacroF1
 
 DECLARED = ("a", "b", "c")
 CONTEXT = evalkit.MetricContext(DECLARED, "one")

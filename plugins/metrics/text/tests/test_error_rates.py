@@ -11,8 +11,8 @@ from scipy import stats
 
 import evalkit
 from evalkit import Score
-from evalkit_metrics_text.token_f1 import TokenF1
-from evalkit_metrics_text.wer import WordErrorRate
+from evalkit_metrics_text.comparison import TokenF1
+from evalkit_metrics_text.error_rate import WordErrorRate
 
 from .drawn_rows import Row, rows_of, texts, value
 

@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 
 import evalkit
 from evalkit import MetricError, Result
-from evalkit_metrics_text.pairing import count_overlapping
+from evalkit_metrics_text.span_f1 import count_overlapping
 
 NAME = "span-f1"
 Span = dict[str, Any]

@@ -12,7 +12,6 @@ from model_servers import Cached
 
 import evalkit
 from evalkit_models_base import Asked, NotAnswered, predict
-from evalkit_models_base.limits import AskingEnded
 
 Rows = list[dict[str, Any]]
 
@@ -112,16 +111,6 @@ def test_a_batch_that_may_be_answered_later_is_asked_again(
     assert batches == [12, 12]
 
 
-def test_errors_have_a_budget(rows: Rows) -> None:
-    model = Labelling(lambda text: NotAnswered("no"))
-    with pytest.raises(AskingEnded, match=r"2 requests failed, and 1 may .*: no"):
-        ask(rows, model, max_errors=1)
-    assert len(model.batches) == 1
-    found = ask(rows, model, max_errors=12)
-    assert found.rows[3] == {"id": "3", "error": "no"}
-    assert found.errors == {"no": 12}
-
-
 def test_a_batch_that_breaks_is_asked_row_by_row(rows: Rows) -> None:
     def answer(text: str) -> Any:
         return ValueError("a bug") if text == "text 5" else "neutral"
@@ -174,25 +163,6 @@ def test_no_more_batches_are_under_way_than_the_model_takes(rows: Rows) -> None:
         model = Wide(str.upper, seconds=0.02)
         ask(rows, model, concurrency=wanted, is_cached=False)
         assert model.most == most
-
-
-def test_rates_are_kept(rows: Rows) -> None:
-    started = time.monotonic()
-    ask(rows[:4], lambda inputs: ["x"] * len(inputs), requests_per_minute=1200)
-    assert time.monotonic() - started >= 0.14
-    with pytest.raises(evalkit.EvalkitError, match="--tokens-per-minute means no"):
-        ask(rows, Labelling(str.upper), tokens_per_minute=10)
-
-
-def test_offline_the_cache_answers(rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Far(Labelling):
-        uses_network = True
-
-    before = ask(rows[:4], Far(str.upper))
-    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
-    assert ask(rows[:4], Far(str.lower)).rows == before.rows
-    with pytest.raises(AskingEnded, match="cannot be asked, as EVALKIT_OFFLINE"):
-        ask(rows, Far(str.lower))
 
 
 def test_of_what_runs_on_this_machine_nothing_is_kept(rows: Rows, cache: Path) -> None:

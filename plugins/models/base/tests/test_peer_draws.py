@@ -263,7 +263,7 @@ def test_too_few_for_one_example_are_refused() -> None:
 
 
 def test_spare_is_for_lm_eval() -> None:
-    with pytest.raises(DataError, match="spare is for the draw lm-eval"):
+    with pytest.raises(DataError, match="spare is for the draws lm-eval and first"):
         ask({"count": 1, "spare": True}, rows("t", 3), rows("q", 1))
 
 

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from evalkit_commands_perturb import apply_edits, checked_edits
-from evalkit_perturbations_text.wording.contractions import Contractions
-from evalkit_perturbations_text.wording.expansions import Expansions
+from evalkit_perturbations_text.wording.contractions import Contractions, Expansions
 
 
 def change(kind: Any, text: str) -> str:

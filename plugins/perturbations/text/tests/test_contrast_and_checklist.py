@@ -7,10 +7,13 @@ import pytest
 
 from evalkit import DataError
 from evalkit_commands_perturb import apply_edits
-from evalkit_perturbations_text.checklist.direction import ChecklistDirection
-from evalkit_perturbations_text.checklist.invariance import ChecklistInvariance
-from evalkit_perturbations_text.checklist.minimum import CASES, ChecklistMinimum
-from evalkit_perturbations_text.contrast_sets import ContrastSets
+from evalkit_perturbations_text.checklist import (
+    CASES,
+    ChecklistDirection,
+    ChecklistInvariance,
+    ChecklistMinimum,
+    ContrastSets,
+)
 
 NLI = {
     "uid": "7",

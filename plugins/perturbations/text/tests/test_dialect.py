@@ -12,8 +12,11 @@ from pydantic import ValidationError
 
 from evalkit import DataError, PluginLoadError
 from evalkit_commands_perturb import apply_edits, checked_edits, perturb
-from evalkit_perturbations_text.wording.dialect import Dialect, DialectParameters
-from evalkit_perturbations_text.wording.word_mappings import shipped_phrases
+from evalkit_perturbations_text.wording.word_mappings import (
+    Dialect,
+    DialectParameters,
+    shipped_phrases,
+)
 
 
 def write(text: str, seed: int = 0, **parameters: Any) -> str:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from evalkit_commands_perturb import apply_edits, checked_edits
 from evalkit_perturbations_text.gender.contexts import gendered_words
 from evalkit_perturbations_text.gender.swap import GenderSwap, GenderSwapParameters
-from evalkit_perturbations_text.names.census_origins import census_origins
 from evalkit_perturbations_text.names.counterparts import (
     UNMARKED,
+    census_origins,
     counterparts,
     group_of,
     nearest_in_rank,

@@ -7,18 +7,20 @@ from typing import Any
 
 import pytest
 
-from evalkit_perturbations_text.helm.base import match_case
-from evalkit_perturbations_text.helm.contraction_table import full_forms
-from evalkit_perturbations_text.helm.contractions import (
+from evalkit_perturbations_text.helm import (
     HelmContractions,
     HelmExpansions,
+    HelmExtraSpace,
+    HelmFillerWords,
+    HelmGenderPronouns,
+    HelmGenderTerms,
+    HelmLowercase,
+    HelmSpace,
+    HelmSuffix,
+    HelmTypos,
+    full_forms,
+    match_case,
 )
-from evalkit_perturbations_text.helm.filler_words import HelmFillerWords
-from evalkit_perturbations_text.helm.gender import HelmGenderPronouns, HelmGenderTerms
-from evalkit_perturbations_text.helm.lowercase import HelmLowercase
-from evalkit_perturbations_text.helm.spaces import HelmExtraSpace, HelmSpace
-from evalkit_perturbations_text.helm.suffix import HelmSuffix
-from evalkit_perturbations_text.helm.typos import HelmTypos
 
 KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
     "typos(prob=0.1)": (HelmTypos, {}),

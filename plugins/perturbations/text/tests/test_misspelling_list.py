@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from evalkit_commands_perturb import apply_edits
-from evalkit_perturbations_text.typos.misspellings import (
+from evalkit_perturbations_text.typos import (
     Misspellings,
     read_misspellings,
 )

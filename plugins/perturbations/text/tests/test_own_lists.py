@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 from evalkit import DataError, EvalkitError
 from evalkit_commands_perturb import apply_edits, checked_edits, perturb
 from evalkit_perturbations_text.names.swap import NameSwap, NameSwapParameters
-from evalkit_perturbations_text.wording.word_swap import WordSwap, WordSwapParameters
+from evalkit_perturbations_text.wording.word_mappings import (
+    WordSwap,
+    WordSwapParameters,
+)
 
 Written = Callable[[str, str], Path]
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit_perturbations_text.grammar.tokens import Tokens
-from evalkit_perturbations_text.letter_case import with_case_of
-from evalkit_perturbations_text.names.country_name_words import OTHER_WORDS
 from evalkit_perturbations_text.names.country_names import (
     LOCALES,
+    OTHER_WORDS,
+    REVIEWED_NAMES,
     country_first_names,
     country_names,
     without_accents,
@@ -27,7 +27,7 @@ from evalkit_perturbations_text.names.person_names import (
     find_first_names,
     find_last_names,
 )
-from evalkit_perturbations_text.names.reviewed_country_names import REVIEWED_NAMES
+from evalkit_perturbations_text.text_perturbations import with_case_of
 
 CASES = """
 [Mary] went home.

@@ -10,28 +10,37 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from evalkit_commands_perturb import apply_edits, checked_edits
-from evalkit_perturbations_text.casing.lowercase import Lowercase
-from evalkit_perturbations_text.casing.uppercase_words import UppercaseWords
-from evalkit_perturbations_text.characters.look_alikes import LOOK_ALIKES, LookAlikes
-from evalkit_perturbations_text.characters.styled_unicode import (
+from evalkit_perturbations_text.casing import Lowercase, UppercaseWords
+from evalkit_perturbations_text.characters import (
     ALPHABETS,
+    CODE_POINTS,
+    LOOK_ALIKES,
+    LookAlikes,
     StyledUnicode,
+    UpsideDown,
+    ZeroWidth,
 )
-from evalkit_perturbations_text.characters.upside_down import UpsideDown
-from evalkit_perturbations_text.characters.zero_width import CODE_POINTS, ZeroWidth
-from evalkit_perturbations_text.letter_case import with_case_of
 from evalkit_perturbations_text.mild_mix import MildMix
-from evalkit_perturbations_text.suffix import Suffix
-from evalkit_perturbations_text.typos.character_swaps import CharacterSwaps
-from evalkit_perturbations_text.typos.extra_space import ExtraSpace
-from evalkit_perturbations_text.typos.keyboard_typos import NEIGHBOURS, KeyboardTypos
-from evalkit_perturbations_text.typos.merge_words import MergeWords
-from evalkit_perturbations_text.typos.ocr_slips import SLIPS, OcrSlips
-from evalkit_perturbations_text.typos.punctuation import Punctuation
-from evalkit_perturbations_text.typos.random_space import RandomSpace
-from evalkit_perturbations_text.typos.split_words import SplitWords
+from evalkit_perturbations_text.text_perturbations import (
+    LETTERS,
+    WORD,
+    Suffix,
+    find_gaps,
+    with_case_of,
+)
+from evalkit_perturbations_text.typos import (
+    NEIGHBOURS,
+    SLIPS,
+    CharacterSwaps,
+    ExtraSpace,
+    KeyboardTypos,
+    MergeWords,
+    OcrSlips,
+    Punctuation,
+    RandomSpace,
+    SplitWords,
+)
 from evalkit_perturbations_text.wording.filler_words import FILLERS, HEDGES, FillerWords
-from evalkit_perturbations_text.words import LETTERS, WORD, find_gaps
 
 SENTENCE = "The quick brown fox jumps over the lazy dog."
 NOT_WORDS = "U.S. 3.5% 10:30 16th e.g. café x_y @user #tag cafe\u0301 a\u200db"

@@ -9,8 +9,7 @@ import pytest
 
 from evalkit import PluginContractError
 from evalkit_commands_perturb import apply_edits
-from evalkit_perturbations_text.wording.lexicons import read_lexicon
-from evalkit_perturbations_text.wording.synonyms import Synonyms
+from evalkit_perturbations_text.wording.filler_words import Synonyms, read_lexicon
 
 LINES = """# word and synonyms
 big\tlarge, huge

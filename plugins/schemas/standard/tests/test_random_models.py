@@ -18,7 +18,7 @@ from evalkit_schemas_standard import (
     schema_identity,
 )
 from evalkit_schemas_standard.from_models import shape_of_model
-from evalkit_schemas_standard.shapes import canonical
+from evalkit_schemas_standard.scalars import canonical
 
 
 def by_arrow(model: type[BaseModel]) -> type[BaseModel]:

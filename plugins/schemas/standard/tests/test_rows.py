@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from evalkit.errors import SchemaError
 from evalkit_schemas_standard import input_model, output_model, product, replication_id
-from evalkit_schemas_standard.text import TaggedSpan, Text
+from evalkit_schemas_standard.models import TaggedSpan, Text
 
 ROW = {
     "_index_": 1,

@@ -1,6 +1,5 @@
 """What each task takes and refuses, seen through an evaluation."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -161,21 +160,6 @@ def test_every_label_is_accepted(task: str) -> None:
         assert violations(task, {"label": label, "prob": valid_prob(task)}) == []
 
 
-@pytest.mark.parametrize(
-    "prob",
-    [
-        None,
-        prob_of("nli", 1, 0, 0),
-        prob_of("nli", 0.3333, 0.3333, 0.3333),
-        prob_of("nli", 0.7, 0.2, 0.1),
-        dict(reversed(valid_prob("nli").items())),
-    ],
-    ids=["null", "integers", "rounded", "label is not the likeliest", "other order"],
-)
-def test_valid_probabilities_are_accepted(prob: dict[str, float] | None) -> None:
-    assert violations("nli", {"label": "neutral", "prob": prob}) == []
-
-
 @pytest.mark.parametrize("conf", [0, 1, 0.0, 1.0, 0.5, None])
 def test_valid_confidence_is_accepted_also_as_an_integer(conf: float | None) -> None:
     assert violations("qa", {"answer": "cat", "conf": conf}) == []
@@ -325,22 +309,6 @@ def test_every_wrong_probability_is_reported(
     assert violations("nli", response) == expected
 
 
-def test_probability_that_is_not_a_number_breaks_bounds_and_sum() -> None:
-    response = {"label": "neutral", "prob": prob_of("nli", math.nan, 0, 1)}
-    assert violations("nli", response) == [
-        ("prob.entailed", BOUNDS, "nan"),
-        ("prob", SUM, "nan"),
-    ]
-
-
-def test_infinite_probabilities_break_the_bounds() -> None:
-    prob = prob_of("nli", math.inf, -math.inf, 1)
-    assert violations("nli", {"label": "neutral", "prob": prob}) == [
-        ("prob.entailed", BOUNDS, "inf"),
-        ("prob.neutral", BOUNDS, "-inf"),
-    ]
-
-
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
 def test_number_that_json_does_not_have_is_a_violation(number: float) -> None:
     response = {"label": "neutral", "prob": prob_of("nli", number, 0, 1)}
@@ -359,17 +327,6 @@ def test_every_missing_and_every_foreign_key_of_prob_is_reported(task: str) -> N
     assert found == [
         *[(f"prob.{label}", "is required", None) for label in others],
         ("prob.e", one_of(task), "e"),
-    ]
-
-
-def test_names_that_dynabenchs_error_message_gives_are_no_labels_of_hs() -> None:
-    found = violations("hs", {"label": "hate", "prob": {"hate": 0.5, "nothate": 0.5}})
-    assert found == [
-        ("label", one_of("hs"), "hate"),
-        ("prob.hateful", "is required", None),
-        ("prob.not-hateful", "is required", None),
-        ("prob.hate", one_of("hs"), "hate"),
-        ("prob.nothate", one_of("hs"), "nothate"),
     ]
 
 
@@ -467,56 +424,7 @@ def test_undeclared_keys_are_counted_in_a_notice_and_not_refused(task: str) -> N
     assert not {"signed", "signature"} & set(result.examples.columns)
 
 
-def test_conf_is_undeclared_for_nli_and_prob_for_qa() -> None:
-    for task, key in (("nli", "conf"), ("qa", "prob")):
-        result = evaluate(task, {"id": "1", **ANSWERS[task], key: "anything"})
-        assert result.problems == ()
-        (notice,) = result.notices
-        assert f"1 row with the key {key!r}" in notice
-
-
 # Files, and what a user reads
-
-
-def test_refusal_says_line_id_field_rule_and_value(tmp_path: Path) -> None:
-    file = tmp_path / "model.jsonl"
-    rows = [
-        {"id": "2", "label": "neutral"},
-        {"id": "1", "label": "maybe", "prob": prob_of("nli", 1, 1, 1)},
-    ]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    with pytest.raises(evalkit.AlignmentError) as caught:
-        evalkit.evaluate(dataset_of("nli"), file)
-    message = str(caught.value)
-    assert "1 invalid prediction" in message
-    assert (
-        "invalid: line 2, id '1': label: must be one of entailed, neutral, "
-        "contradictory, found 'maybe'; prob: must sum to 1 (within 0.001), found 3.0"
-    ) in message
-    assert caught.value.result is not None
-    assert caught.value.result.counts["invalid"] == 1
-
-
-def test_numbers_beyond_floats_in_a_file_stop_nothing(tmp_path: Path) -> None:
-    file = tmp_path / "model.jsonl"
-    file.write_text(
-        '{"id": "1", "label": "neutral", "prob": '
-        '{"entailed": 1e999, "neutral": -1e999, "contradictory": 0}}\n'
-        '{"id": "2", "label": "neutral", "prob": '
-        '{"entailed": 1%s, "neutral": 0, "contradictory": 0}}\n' % ("0" * 400),
-        encoding="utf-8",
-    )
-    result = evalkit.evaluate(
-        dataset_of("nli"), file, on_invalid="skip", on_missing="skip"
-    )
-    first, second = result.problems
-    assert (first.status, first.line, first.id) == ("invalid", 1, "1")
-    assert {violation.field for violation in first.violations} == {
-        "prob.entailed",
-        "prob.neutral",
-    }
-    assert (second.status, second.line, second.id) == ("invalid", 2, "2")
-    assert [*map(str, second.violations[0][:2])] == ["prob.entailed", BOUNDS]
 
 
 # Inputs

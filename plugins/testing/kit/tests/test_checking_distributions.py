@@ -9,7 +9,6 @@ from evalkit_testing import (
     DistributionLawError,
     check_distribution,
     distributions,
-    surveying,
 )
 from evalkit_testing.distributions import surveyed
 from evalkit_testing.import_survey import is_near
@@ -266,7 +265,7 @@ def test_what_ends_the_process_is_named_and_the_next_one_is_surveyed(
     evalkit_distribution: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(surveying, "SECONDS", 5)
+    monkeypatch.setattr(distributions, "SECONDS", 5)
     evalkit_distribution(ENDS.replace("ACT", act), TWO, name="thrown")
     with pytest.raises(DistributionLawError, match=text) as caught:
         check_distribution("thrown", laws=["contract"])

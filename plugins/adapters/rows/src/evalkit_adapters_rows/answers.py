@@ -120,11 +120,7 @@ class AnswerExtractor:
         found = self._extract(texts, positions)
         given = texts.is_not_null()
         kept = pl.DataFrame(
-            {
-                RESPONSE: texts,
-                STATUS: found.statuses,
-                REASON: found.reasons,
-            }
+            {RESPONSE: texts, STATUS: found.statuses, REASON: found.reasons}
         )
         if not given.all():
             kept = kept.with_columns(
@@ -202,9 +198,7 @@ class AnswerExtractor:
                     yield _Place(row, item, text)
 
     def _replaced(
-        self,
-        response: Mapping[str, Any],
-        found: Sequence[tuple[_Place, _Outcome]],
+        self, response: Mapping[str, Any], found: Sequence[tuple[_Place, _Outcome]]
     ) -> RowExtracted:
         kept: dict[str, Any] = dict.fromkeys(TYPES)
         items = _alternatives(response)

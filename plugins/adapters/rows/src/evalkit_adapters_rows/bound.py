@@ -223,11 +223,7 @@ class BoundAdapter(Bound, AdapterAttributes):
             function = self.row_function("extract_text")
             made = [
                 _one(
-                    function,
-                    text=text,
-                    choices=own,
-                    labels=labels,
-                    languages=languages,
+                    function, text=text, choices=own, labels=labels, languages=languages
                 )
                 for text, own in zip(texts, options, strict=True)
             ]

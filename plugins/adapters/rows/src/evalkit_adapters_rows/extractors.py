@@ -21,10 +21,7 @@ from evalkit_adapters_rows.answers import AnswerExtractor, Extracted
 from evalkit_adapters_rows.bound import BoundAdapter
 from evalkit_adapters_rows.files import read_stages
 from evalkit_adapters_rows.stages import Stage, bind_stages
-from evalkit_adapters_rows.written_extractors import (
-    read_stage,
-    split_stages,
-)
+from evalkit_adapters_rows.written_extractors import read_stage, split_stages
 
 ChosenBy = Literal["user", "data set", "task"]
 """Who said which extractors are used."""
@@ -233,11 +230,7 @@ def _judged(stage: Stage, found: pl.DataFrame) -> pl.DataFrame:
     """Give what a stage returned its status, and name the stage in its reasons."""
     is_ok = pl.col("value").is_not_null() & ~pl.col("failed")
     if found.select(is_ok.all()).item():
-        return found.select(
-            "value",
-            status=pl.lit(OK),
-            reason=pl.lit(None, pl.String),
-        )
+        return found.select("value", status=pl.lit(OK), reason=pl.lit(None, pl.String))
     given = pl.col("reason").fill_null("there is no answer")
     why = pl.when(~is_ok).then(given)  # so that no text is made for the others
     other = pl.when("failed").then(pl.lit(ERROR)).otherwise(pl.lit(UNPARSED))

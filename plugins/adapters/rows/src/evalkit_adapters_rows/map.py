@@ -57,7 +57,6 @@ class Map:
                 ) from error
             if len(adapted[name]) > most:
                 raise AdapterError(
-                    f"the list {name!r} becomes more than {most:,} elements",
-                    field=name,
+                    f"the list {name!r} becomes more than {most:,} elements", field=name
                 )
         yield {name: adapted.get(name, value) for name, value in row.items()}

@@ -106,7 +106,7 @@ def file_frames(
     Raises:
         DataError: The file cannot be read, or has no fields.
     """
-    path = Path(path)
+    path = Path(path) if isinstance(path, str) else path
     kind = kind or detect_format(path)
     if kind is Format.PLAIN:
         raise DataError(f"{path}: adapters need fields, and plain lines have none")

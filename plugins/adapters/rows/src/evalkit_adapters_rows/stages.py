@@ -79,11 +79,7 @@ class Stage:
 
     def _placed(self, error: AdapterError, row: int) -> AdapterError:
         return AdapterError(
-            error.problem,
-            field=error.field,
-            stage=self.number,
-            kind=self.kind,
-            row=row,
+            error.problem, field=error.field, stage=self.number, kind=self.kind, row=row
         )
 
     @property

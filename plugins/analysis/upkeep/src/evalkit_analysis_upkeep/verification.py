@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit import Registry, Result
 from evalkit.base.progress import Progress
-from evalkit.catalog import Bound, BoundDataset, BoundMetric, Resolver, metric_of
+from evalkit.catalog import (
+    WITHOUT_PLUGIN,
+    Bound,
+    BoundDataset,
+    BoundMetric,
+    Resolver,
+    metric_of,
+)
 from evalkit.errors import EvalkitError, StorageError
-from evalkit.plugins.components import GIVEN, WITHOUT_PLUGIN
+from evalkit.plugins.components import GIVEN
 from evalkit.plugins.provenance import environment
 from evalkit.predictions.preparation import identify
 from evalkit.reading.given_rows import rows_of

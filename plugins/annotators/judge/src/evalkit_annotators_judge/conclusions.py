@@ -10,11 +10,16 @@ from typing import Any
 
 from evalkit.errors import AnnotatorError
 from evalkit.reporting import count_of
-from evalkit_annotators_judge.columns import JUDGED, ORDER, orders_of
-from evalkit_annotators_judge.combining import FIRST_BETTER, SAME
+from evalkit_annotators_judge.checks import unsaid_words
+from evalkit_annotators_judge.columns import (
+    FIRST_BETTER,
+    JUDGED,
+    ORDER,
+    SAME,
+    orders_of,
+)
 from evalkit_annotators_judge.declaration import Declaration
-from evalkit_annotators_judge.defaults import has_labels
-from evalkit_annotators_judge.doubts import unsaid_words
+from evalkit_annotators_judge.labels import has_labels
 from evalkit_annotators_judge.parsing import LOSS, TIE, WIN
 from evalkit_annotators_judge.people import COUNT, FOUND
 from evalkit_annotators_judge.sittings import described

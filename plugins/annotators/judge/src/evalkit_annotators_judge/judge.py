@@ -9,24 +9,33 @@ from typing import Any, NamedTuple
 from evalkit import Annotation
 from evalkit.errors import DataError, EvalkitError, PluginContractError
 from evalkit_annotators_columns import Annotator
-from evalkit_annotators_judge.checks import check, fields_read
+from evalkit_annotators_judge.checks import check, doubts_of, fields_read
 from evalkit_annotators_judge.columns import (
     JUDGED,
     columns_of,
     names_of,
+    of_both_orders,
+    order_of,
     orders_of,
     without,
 )
-from evalkit_annotators_judge.combining import of_both_orders, order_of
 from evalkit_annotators_judge.conclusions import conclude
 from evalkit_annotators_judge.declaration import Declaration
-from evalkit_annotators_judge.defaults import default_metrics
-from evalkit_annotators_judge.doubts import doubts_of
-from evalkit_annotators_judge.labels import UnknownVerdict, peoples_verdict
+from evalkit_annotators_judge.labels import (
+    UnknownVerdict,
+    default_metrics,
+    peoples_verdict,
+)
 from evalkit_annotators_judge.parsing import Verdict, is_closed, read_verdict
 from evalkit_annotators_judge.people import COLUMN, COUNT, FOUND, WHY, read_people
-from evalkit_annotators_judge.plans import Planned, plan_of
-from evalkit_annotators_judge.questions import Asked, Row, criteria_of, questions
+from evalkit_annotators_judge.questions import (
+    Asked,
+    Planned,
+    Row,
+    criteria_of,
+    plan_of,
+    questions,
+)
 from evalkit_annotators_judge.sittings import Heard, Sitting
 
 _REFUSALS = ("refusal", "content_filter")

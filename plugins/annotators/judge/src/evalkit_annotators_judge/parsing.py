@@ -3,13 +3,133 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalkit_annotators_judge.declaration import Take, VerdictRule
-from evalkit_annotators_judge.mentions import mentions, whole_words
-from evalkit_annotators_judge.scales import mirrored
+
+_MARK_UP = re.compile(r"[*`~]|(?<!\w)_+|_+(?!\w)|</?(?:b|i|u|em|strong|code)>")
+_ENDS = re.compile(r"[\n\r\v\f\u2028\u2029]+|(?<=[.!?])\s+")
+_NEGATION = re.compile(
+    r"(?<!\w)(?:not?|non|nor|neither|never|cannot|without|hardly)(?!\w)"
+    r"|n['’]t(?!\w)",
+    re.I,
+)
+_DIRECTLY = re.compile(
+    r"(?:(?<!\w)(?:not|never)|n['’]t)\s+"
+    r"(?:(?:at\s+all|quite|fully|entirely|completely|really|exactly|a|an|the)\s+)?$",
+    re.I,
+)
+_OTHER_CLAUSE = re.compile(
+    r"[,;:()\u2013\u2014]|\s-+\s|\b(?:and|but|because|since|as|though|although|while)\b",
+    re.I,
+)
+
+
+class Mention(NamedTuple):
+    """A word in a text.
+
+    Attributes:
+        word: The word.
+        is_denied: Whether a negation is about it: `not CORRECT`.
+        is_unclear: Whether one stands near by, and may be.
+    """
+
+    word: str
+    is_denied: bool
+    is_unclear: bool
+
+
+def mentions(text: str, words: Sequence[str]) -> list[Mention]:
+    """Return the whole words in a text, in their order, mark-up aside.
+
+    A negation counts within a line and a sentence: before the word and after the one
+    before it, and after it within its clause; and as the end of the line before.
+    """
+    if not any(_MARK_UP.search(word) for word in words):
+        text = _MARK_UP.sub("", text)
+    found = re.compile(whole_words(words))
+    starts = [0, *(end.end() for end in _ENDS.finditer(text))]
+    ends = [*(end.start() for end in _ENDS.finditer(text)), len(text)]
+    parts = [text[start:end] for start, end in zip(starts, ends, strict=True)]
+    return [
+        each
+        for number, part in enumerate(parts)
+        for each in _in_sentence(part, parts[number - 1] if number else "", found)
+    ]
+
+
+def _in_sentence(
+    sentence: str, before: str, words: re.Pattern[str]
+) -> Iterator[Mention]:
+    places = [*words.finditer(sentence)]
+    for number, place in enumerate(places):
+        start = places[number - 1].end() if number else 0
+        end = places[number + 1].start() if number + 1 < len(places) else None
+        left, right = sentence[start : place.start()], sentence[place.end() : end]
+        clause = _OTHER_CLAUSE.split(right, maxsplit=1)[0]
+        # a line may break between the two
+        hangs = not left.strip() and number == 0 and _ends_with_negation(before)
+        is_denied = _DIRECTLY.search(left) is not None
+        is_unclear = hangs or any(map(_NEGATION.search, (left, clause)))
+        yield Mention(place[0], is_denied, is_unclear and not is_denied)
+
+
+def _ends_with_negation(line: str) -> bool:
+    return any(not line[each.end() :].strip(" :,") for each in _NEGATION.finditer(line))
+
+
+def whole_words(words: Sequence[str]) -> str:
+    """Return a regular expression of words, the longest first."""
+    return "|".join(map(_whole, sorted(words, key=len, reverse=True)))
+
+
+def _whole(word: str) -> str:
+    left = r"(?<!\w)" if re.match(r"\w", word) else ""
+    right = r"(?!\w)" if re.search(r"\w$", word) else ""
+    return f"{left}{re.escape(word)}{right}"
+
+
+_EXCHANGED = str.maketrans("AB", "BA")
+
+
+def mirrored(values: Mapping[str, float]) -> dict[str, str] | None:
+    """Return what each mark is called when both answers change places.
+
+    It is the mark with A and B exchanged, as `[[B>A]]` of `[[A>B]]`; one mark may be
+    its own: the tie. Where marks are not named so, all worths must differ and lie
+    symmetrically, so that the worst is the best one's image. The order in which they
+    are written is of no account.
+    """
+    by_name = _by_name(values)
+    images = by_name or _by_worth(values)
+    return images if images and _is_mirror(images, values) else None
+
+
+def _by_name(values: Mapping[str, float]) -> dict[str, str] | None:
+    images = {mark: mark.translate(_EXCHANGED) for mark in values}
+    images = {mark: each if each in values else mark for mark, each in images.items()}
+    alone = sum(mark == each for mark, each in images.items())
+    return images if alone <= 1 < len(images) else None
+
+
+def _by_worth(values: Mapping[str, float]) -> dict[str, str] | None:
+    if len({*values.values()}) < len(values):
+        return None
+    marks = sorted(values, key=lambda mark: values[mark])
+    images = dict(zip(marks, reversed(marks), strict=True))
+    sums = [values[mark] + values[image] for mark, image in images.items()]
+    is_even = all(math.isclose(each, sums[0], abs_tol=1e-9) for each in sums)
+    return images if is_even else None
+
+
+def _is_mirror(images: Mapping[str, str], values: Mapping[str, float]) -> bool:
+    pairs = sorted((values[mark], -values[image]) for mark, image in images.items())
+    worths = [-image for _, image in pairs]
+    return worths == sorted(worths, reverse=True)
+
 
 MET, NOT_MET = "met", "not met"
 CORRECT, INCORRECT = "correct", "incorrect"

@@ -106,10 +106,9 @@ def dataset_class(
         "benchmark": benchmark,
         "path": path,
         "Parameters": _parameters(benchmark),
+        "_rows": None if rows is None else staticmethod(rows),
         **benchmark.model_dump(include=_DESCRIBING, exclude_none=True),
     }
-    if rows is not None:
-        attributes["_rows"] = staticmethod(rows)
     return type("DeclaredBenchmark", (DeclaredDataset,), attributes)
 
 

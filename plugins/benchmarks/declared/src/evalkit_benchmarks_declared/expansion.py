@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from evalkit import Registry, Result, Score
 from evalkit.base.names import score_name
-from evalkit.catalog import import_component
-from evalkit.plugins.components import AS_READ
+from evalkit.catalog import AS_READ, import_component
 
 _SHARED = ("metric", "split", "computed_on", "unit", "scale", "higher_is_better")
 """Fields of a score that a mean has from its parts."""
@@ -56,20 +55,17 @@ class Expansion(NamedTuple):
         """
         if self.axis is None:
             return []
-        groups: dict[tuple[str, str], list[Result]] = {}
+        groups: dict[tuple[str, str], dict[str, Score]] = {}
         for result in results:
-            dataset = result.record.components[0]
-            if dataset.name == self.name:
+            dataset, score = result.record.components[0], result.headline
+            if dataset.name == self.name and score is not None:
                 shared = {k: v for k, v in dataset.parameters.items() if k != self.axis}
                 key = score_name(self.name, shared), str(result.model)
-                groups.setdefault(key, []).append(result)
-        means = []
-        for key, several in groups.items():
-            scores = [each.headline for each in several if each.headline is not None]
-            if scores:
-                names = tuple(str(each.dataset) for each in several)
-                means.append(Mean(*key, _mean(scores, self.axis, self.size), names))
-        return means
+                groups.setdefault(key, {})[str(result.dataset)] = score
+        return [
+            Mean(*key, _mean([*scores.values()], self.axis, self.size), tuple(scores))
+            for key, scores in groups.items()
+        ]
 
 
 def expand(reference: str, registry: Registry) -> Expansion:

@@ -93,9 +93,8 @@ def lines_of(path: Path) -> Lines:
 
 def variant_lines(path: Path, chosen: Mapping[str, str]) -> Lines:
     """Return the line of each key of a variant: also of what its values override."""
-    lines = lines_of(path) if path.is_file() else {}
-    found = dict(lines)
-    for place, line in lines.items():
+    found = dict(lines_of(path)) if path.is_file() else {}
+    for place, line in [*found.items()]:
         if place[:1] == ("variants",) and len(place) > 3:
             axis, value, key = map(str, place[1:4])
             if chosen.get(axis) == value:

@@ -26,15 +26,11 @@ ROW_NUMBERS = {"#row": 0, "#row0": -1}
 """What an id expression adds to the number of a row."""
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
 _TYPES = {kind: TypeAdapter(type_) for kind, (type_, _) in TYPES.items()}
 
-_Texts = str | Sequence[str]
-
-_Numbered = tuple[int, StoredRow]
-
 _Example = dict[str, Any]
-
+_Numbered = tuple[int, StoredRow]
+_Texts = str | Sequence[str]
 _Field = tuple[str, Evaluate]
 """A key of the benchmark file, and its compiled expression."""
 

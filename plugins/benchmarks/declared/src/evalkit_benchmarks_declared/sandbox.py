@@ -12,7 +12,6 @@ from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from evalkit.errors import DataError
-from evalkit_benchmarks_declared.templates import Evaluate
 
 MOST_STEPS = 100_000
 """Loop steps and calls that one template may take for one row."""
@@ -60,7 +59,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         names = ("range", "dict", "namespace")
         self.globals = {name: self.globals[name] for name in names}
 
-    def function(self, text: str, *, native: bool) -> Evaluate:
+    def function(self, text: str, *, native: bool) -> Callable[..., Any]:
         """Compile a template to a function of a row; both may raise `DataError`."""
         try:
             tree = self.parse(text)
@@ -94,9 +93,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
             value = _no_method(context.vars["result"])
             value = [*self._counted(value)] if isinstance(value, Iterator) else value
         except Exception as error:  # whatever an operation on the row's values raises
-            name = "" if isinstance(error, TemplateError) else type(error).__name__
-            problem = f"{name}: {error}".removeprefix(": ")
-            raise DataError(f"the Jinja template failed: {problem}") from error
+            kind = type(error).__name__
+            raise DataError(f"the Jinja template failed: {kind}: {error}") from error
         if isinstance(value, Undefined):
             raise DataError(f"the Jinja template failed: {value._undefined_message}")
         return value

@@ -1,8 +1,4 @@
-"""The format of a benchmark file: one closed pydantic model.
-
-A benchmark file names what evalkit has already: a task, data with adapters, prompts,
-extractors, metrics and judges. It holds no code.
-"""
+"""The format of a benchmark file: one closed pydantic model, which holds no code."""
 
 from __future__ import annotations
 
@@ -86,9 +82,8 @@ class Generator(Declared):
 class Data(Declared):
     """Where the examples come from, and which column is which field.
 
-    An *expression* is the name of a column, a path within one (`meta.topic`,
-    `options[0]`), or a template in the language that `templates` names. A text with
-    `{` is a template.
+    An *expression* is a column, a path within one (`meta.topic`, `options[0]`) or, if
+    it holds `{`, a template in the language that `templates` names.
     """
 
     path: Text | dict[ComponentName, Text | list[Text]] | None = None
@@ -155,8 +150,7 @@ class Shots(Declared):
     match: ComponentName | None = None
     """Facet, such as `language`, in which shots agree with the example."""
     spare: bool | None = None
-    """With `lm-eval`, whether one shot more is drawn, to leave out the example itself.
-    Default: if the source is the split that is evaluated."""
+    """Draw one more for `lm-eval`, to omit the example. Default: in its own split."""
     examples: list[dict[str, JsonValue]] | None = None
     """The shots themselves: input fields, and `answer`."""
     fewer: bool = False

@@ -14,7 +14,6 @@ from evalkit_benchmarks_declared.schema import Benchmark, Task
 CHOICES = "choices"
 """Input field with an example's own options."""
 
-
 _STRICT = ConfigDict(strict=True)
 
 
@@ -72,10 +71,7 @@ def input_types(task: Task) -> dict[str, tuple[str, bool]]:
 
 
 def task_of(benchmark: Benchmark, computed: Mapping[str, str]) -> str | type[TaskIO]:
-    """Return a benchmark's task, with judges and the fields that the loader computes.
-
-    An installed task to which nothing is added is returned by its name.
-    """
+    """Return a benchmark's task; an installed one, if nothing is added, by its name."""
     judges = {k: {"annotator": "judge", **v} for k, v in benchmark.judges.items()}
     task: Any = benchmark.task
     if isinstance(task, str):

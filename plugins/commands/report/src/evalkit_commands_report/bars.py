@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from evalkit_cli.commanding import for_terminal, show_interval, show_n, show_value
-from evalkit_commands_report.axes import Axis
 from evalkit_commands_report.gathering import Gathered, Shown
-from evalkit_commands_report.numbers import clipped, flag_text
-from evalkit_commands_report.tag_scores import (
+from evalkit_commands_report.intervals import Axis
+from evalkit_commands_report.numbers import (
     axis_of,
+    clipped,
+    flag_text,
     held_metrics,
     largest_n,
     least_n,

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evalkit_cli.commanding import NO_VALUE, show_compared, show_compared_interval
-from evalkit_commands_report.axes import Axis, make_axis
 from evalkit_commands_report.gathering import (
     MOST_COMPARED_TAGS,
     Gathered,
     comparable_tags,
 )
-from evalkit_commands_report.intervals import axis_line, interval_line
+from evalkit_commands_report.intervals import Axis, axis_line, interval_line, make_axis
 from evalkit_commands_report.markup import Child, Markup, element, fragment
 from evalkit_commands_report.numbers import exact
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from evalkit_commands_report.gathering import Gathered, Shown
 from evalkit_commands_report.intervals import mark
-from evalkit_commands_report.markup import Child, Markup, element, fragment
-from evalkit_commands_report.tables import table
+from evalkit_commands_report.markup import Child, Markup, element, fragment, table
 
 if TYPE_CHECKING:
     from evalkit.runs import Confusion
@@ -108,13 +107,7 @@ def _is_large(found: Confusion) -> bool:
 
 
 def _count(
-    run: Shown,
-    count: int,
-    total: int,
-    answer: str,
-    said: str,
-    *,
-    shaded: bool = True,
+    run: Shown, count: int, total: int, answer: str, said: str, *, shaded: bool = True
 ) -> Markup:
     share = count / total if total else 0.0
     return element(

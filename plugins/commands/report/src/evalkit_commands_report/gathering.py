@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from evalkit_analysis_compare import Comparison
     from evalkit_analysis_robustness import Effects
 
+
 Bounds = tuple[float | None, float | None]
 
 _FEWEST_COMPARED = 2
@@ -101,8 +102,7 @@ class Gathered:
 
 
 def gather(
-    results: Sequence[Result],
-    compare: Callable[[Sequence[Result]], Comparison] | None,
+    results: Sequence[Result], compare: Callable[[Sequence[Result]], Comparison] | None
 ) -> list[Gathered]:
     """Put runs of the same data set together whose scores are comparable."""
     groups: list[tuple[list[Result], str]] = []
@@ -180,3 +180,23 @@ def _labels(results: Iterable[Result]) -> list[str]:
         name if names.count(name) == 1 else f"{name} ({result.run_id[:8]})"
         for name, result in zip(names, results, strict=True)
     ]
+
+
+def only_metrics(results: Sequence[Result], metrics: Sequence[str]) -> list[Result]:
+    """Leave out the scores of other metrics."""
+    from evalkit import DataError
+
+    if not metrics:
+        return list(results)
+    known = dict.fromkeys(name for result in results for name in result.metrics)
+    for name in metrics:
+        if name not in known:
+            raise DataError(
+                f"no run has a score {name!r}; there are: {', '.join(known) or 'none'}"
+            )
+    for result in results:
+        # a run that was read here is of nobody else
+        result.scores = tuple(
+            score for score in result.scores if score.metric in metrics
+        )
+    return list(results)

@@ -33,11 +33,7 @@ FORMATS = ("table", "md", "csv", "latex", "json", "html")
 
 @click.command("leaderboard")
 @click.argument(
-    "folders",
-    nargs=-1,
-    metavar="[FOLDER…]",
-    type=RunsFolder(),
-    envvar="EVALKIT_OUT",
+    "folders", nargs=-1, metavar="[FOLDER…]", type=RunsFolder(), envvar="EVALKIT_OUT"
 )
 @click.option(
     "-o",

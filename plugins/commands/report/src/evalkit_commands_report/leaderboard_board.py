@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING
 from evalkit.runs import find_differences
 from evalkit_cli.commanding import NO_VALUE, show_coverage
 from evalkit_commands_report.leaderboard_ranks import (
+    Estimate,
     Progress,
     Ranked,
-    mean_win_rates,
-    rank_column,
-    rank_means,
-)
-from evalkit_commands_report.leaderboard_statistics import (
-    Estimate,
     Ranks,
     error_of_mean,
     mean_of,
+    mean_win_rates,
+    rank_column,
+    rank_means,
     win_rates,
 )
 from evalkit_commands_report.numbers import range_words

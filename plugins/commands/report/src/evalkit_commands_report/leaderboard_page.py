@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evalkit_commands_report.document import make_document
-from evalkit_commands_report.markup import Child, element, fragment
-from evalkit_commands_report.tables import table
+from evalkit_commands_report.markup import (
+    Child,
+    element,
+    fragment,
+    make_document,
+    table,
+)
 
 
 def html_page(rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:

@@ -13,8 +13,8 @@ from evalkit_commands_report.leaderboard_board import (
     levels_of,
     show_levels,
 )
+from evalkit_commands_report.leaderboard_ranks import Ranks
 from evalkit_commands_report.leaderboard_runs import DataSet
-from evalkit_commands_report.leaderboard_statistics import Ranks
 
 if TYPE_CHECKING:
     from evalkit import Score

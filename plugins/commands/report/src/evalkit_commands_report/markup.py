@@ -6,10 +6,13 @@ plugin or a file can become one.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
+from importlib.resources import files
 from typing import Any, TypeAlias
 
 from evalkit_cli.commanding import for_terminal
@@ -80,3 +83,122 @@ def _attribute(name: str, value: object) -> str:
         return f" {shown}"
     text = _STEERING.sub(lambda found: f"&#x{ord(found[0]):x};", escape(str(value)))
     return f' {shown}="{text}"'
+
+
+def table(
+    header: Sequence[Child],
+    rows: Iterable[Sequence[Child]],
+    *,
+    texts: Sequence[int] = (0,),
+    caption: str | None = None,
+    class_: str | None = None,
+) -> Markup:
+    """Make a table whose first column names the rows."""
+
+    def kind(column: int) -> str | None:
+        return None if column in texts else "n"
+
+    head = [
+        element("th", cell, scope="col", class_=kind(column))
+        for column, cell in enumerate(header)
+    ]
+    body = [
+        element(
+            "tr",
+            [
+                element("th", cell, scope="row")
+                if column == 0
+                else element("td", cell, class_=kind(column))
+                for column, cell in enumerate(row)
+            ],
+        )
+        for row in rows
+    ]
+    return element(
+        "div",
+        element(
+            "table",
+            element("caption", caption) if caption else None,
+            element("thead", element("tr", head)),
+            element("tbody", body),
+            class_=class_,
+        ),
+        class_="wide",
+        tabindex=0,
+        role="region",
+        aria_label=caption or "Table",
+    )
+
+
+def without_empty_columns(
+    header: Sequence[Child], rows: Sequence[Sequence[Child]]
+) -> tuple[list[Child], list[list[Child]]]:
+    """Leave out the columns in which no row has anything."""
+    kept = [
+        column
+        for column in range(len(header))
+        if any(row[column] for row in rows) or not rows
+    ]
+    return (
+        [header[column] for column in kept],
+        [[row[column] for column in kept] for row in rows],
+    )
+
+
+def make_document(
+    title: str, content: Child, *, says: str, data: str = "", script: str = ""
+) -> str:
+    """Return a document of the page's style."""
+    style = asset("parts.css") + asset("page.css")
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element(
+            "meta", http_equiv="Content-Security-Policy", content=_policy(style, script)
+        ),
+        element("meta", name="viewport", content="width=device-width,initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="referrer", content="no-referrer"),
+        element("title", title),
+        raw_element("style", style),
+    )
+    body = element(
+        "body",
+        element("a", "To the content", href="#content", class_="skip"),
+        element("main", content, id="content", tabindex=-1),
+        _footer(says),
+        _scripts(data, script) if script else None,
+    )
+    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
+
+
+def asset(name: str) -> str:
+    """Return the text of a file of this package."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _scripts(data: str, script: str) -> Markup:
+    return fragment(
+        raw_element("script", data, type="application/json", id="evalkit-data"),
+        raw_element("script", script),
+    )
+
+
+def _footer(says: str) -> Markup:
+    from evalkit import __version__
+
+    return element("footer", f"Made by evalkit {__version__} {says}")
+
+
+def _policy(style: str, script: str) -> str:
+    """Allow this style and this script and nothing else, not even a request."""
+    code = _hash(script) if script else "'none'"
+    return (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; "
+        f"style-src {_hash(style)}; script-src {code}"
+    )
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalkit_commands_report.comparison_section import comparison_body
-from evalkit_commands_report.document import asset
 from evalkit_commands_report.gathering import Gathered, Shown
 from evalkit_commands_report.intervals import mark_symbols
-from evalkit_commands_report.markup import Child, Markup, element, raw_element
+from evalkit_commands_report.markup import Child, Markup, asset, element, raw_element
+from evalkit_commands_report.numbers import held_metrics, largest_n, ranked, tags_of
 from evalkit_commands_report.summary_section import summary_section
-from evalkit_commands_report.tag_scores import held_metrics, largest_n, ranked, tags_of
 from evalkit_commands_report.tag_section import flag_note, tag_table
 
 if TYPE_CHECKING:

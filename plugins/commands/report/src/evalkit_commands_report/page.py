@@ -6,16 +6,24 @@ from collections.abc import Sequence
 
 from evalkit_commands_report.comparison_section import comparison_section
 from evalkit_commands_report.confusion_section import confusion_section
-from evalkit_commands_report.document import asset, make_document
 from evalkit_commands_report.gathering import Gathered
 from evalkit_commands_report.intervals import mark_symbols
-from evalkit_commands_report.markup import Markup, element, fragment, script_json
+from evalkit_commands_report.markup import (
+    Markup,
+    asset,
+    element,
+    fragment,
+    make_document,
+    script_json,
+)
+from evalkit_commands_report.numbers import tag_columns
 from evalkit_commands_report.perturbation_section import perturbation_section
-from evalkit_commands_report.problem_section import problem_section
-from evalkit_commands_report.provenance_section import provenance_section
+from evalkit_commands_report.provenance_section import (
+    problem_section,
+    provenance_section,
+)
 from evalkit_commands_report.reliability_section import reliability_section
 from evalkit_commands_report.summary_section import summary_section
-from evalkit_commands_report.tag_scores import tag_columns
 from evalkit_commands_report.tag_section import tag_section
 
 SECTIONS = (

@@ -6,9 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evalkit_cli.commanding import NO_VALUE, adjusted_drop, show_interval
-from evalkit_commands_report.axes import Axis, make_axis
 from evalkit_commands_report.gathering import Gathered, Shown
-from evalkit_commands_report.intervals import axis_line, interval_line, mark
+from evalkit_commands_report.intervals import (
+    Axis,
+    axis_line,
+    interval_line,
+    make_axis,
+    mark,
+)
 from evalkit_commands_report.markup import Child, Markup, element, fragment
 from evalkit_commands_report.numbers import clipped, n_of, score_number, value_of
 

@@ -15,20 +15,20 @@ from evalkit_commands_report.confusion_section import (
     used_columns,
 )
 from evalkit_commands_report.gathering import Gathered
-from evalkit_commands_report.numbers import clipped
-from evalkit_commands_report.perturbation_section import (
-    effects_of,
-    tested,
-    uncertain_of,
-)
-from evalkit_commands_report.reliability import reliability_of
-from evalkit_commands_report.tag_scores import (
+from evalkit_commands_report.numbers import (
+    clipped,
     held_metrics,
     largest_n,
     least_n,
     ranked,
     tags_of,
 )
+from evalkit_commands_report.perturbation_section import (
+    effects_of,
+    tested,
+    uncertain_of,
+)
+from evalkit_commands_report.reliability_section import reliability_of
 
 if TYPE_CHECKING:
     from evalkit import Score

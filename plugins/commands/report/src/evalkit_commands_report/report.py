@@ -114,8 +114,7 @@ def report_command(
     """  # noqa: D301 - click reads the backspace
     from evalkit import read_run
     from evalkit.places import is_remote, uri_of
-    from evalkit_commands_report.gathering import gather
-    from evalkit_commands_report.selection import only_metrics
+    from evalkit_commands_report.gathering import gather, only_metrics
 
     if out is not None and is_remote(str(out)):
         raise click.UsageError(

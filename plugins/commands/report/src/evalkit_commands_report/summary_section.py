@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 from evalkit_cli.commanding import score_label, show_number, show_value
 from evalkit_commands_report.gathering import Gathered, Shown
 from evalkit_commands_report.intervals import axis_line, interval_line, mark
-from evalkit_commands_report.markup import Child, Markup, element, fragment
+from evalkit_commands_report.markup import (
+    Child,
+    Markup,
+    element,
+    fragment,
+    table,
+    without_empty_columns,
+)
 from evalkit_commands_report.numbers import (
     clipped,
     exact,
@@ -18,7 +25,6 @@ from evalkit_commands_report.numbers import (
     score_number,
     value_of,
 )
-from evalkit_commands_report.tables import table, without_empty_columns
 
 if TYPE_CHECKING:
     from evalkit import Score

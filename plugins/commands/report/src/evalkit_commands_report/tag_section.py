@@ -6,24 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evalkit_cli.commanding import NO_VALUE
-from evalkit_commands_report.axes import Axis
 from evalkit_commands_report.gathering import Gathered, Shown
-from evalkit_commands_report.intervals import axis_line, interval_line, mark
+from evalkit_commands_report.intervals import Axis, axis_line, interval_line, mark
 from evalkit_commands_report.markup import Markup, element, fragment
 from evalkit_commands_report.numbers import (
+    axis_of,
     clipped,
     flags_of,
-    interval_of,
-    n_of,
-    value_of,
-)
-from evalkit_commands_report.tag_scores import (
-    axis_of,
     held_metrics,
+    interval_of,
     largest_n,
     least_n,
+    n_of,
     ranked,
     tags_of,
+    value_of,
 )
 
 if TYPE_CHECKING:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from math import comb
 from typing import Annotated
 
 import polars as pl
 from pydantic import Field
 
-from evalkit import Metric, MetricContext
+from evalkit import Metric, MetricContext, Parameters
 from evalkit_metrics_classification.accuracy import is_right
 
 RESPONSES = "responses"
@@ -128,3 +129,228 @@ def only_right(
         return predictions
     answers = batch["target"].gather(predictions["row"]).alias("target")
     return predictions.with_columns(answers).filter(is_right(context)).drop("target")
+
+
+class TopKParameters(Parameters):
+    """How many alternatives count."""
+
+    k: AlternativeCount = 5
+    """The first so many, at least 1."""
+
+
+class TopKAccuracy(ShareMetric):
+    """Share of examples with a right answer among the first k alternatives.
+
+    For k = 5, the default, the complement of ImageNet's top-5 error;
+    `top-k-accuracy:k=1` is accuracy. An example with fewer alternatives is judged by
+    those that it has; an empty list is wrong, and so is a missing response that counts.
+    Range 0 to 1, in %, higher is better; Wilson's interval.
+
+    Source: Russakovsky et al., ImageNet Large Scale Visual Recognition Challenge, 2015.
+
+    Example:
+        >>> import evalkit
+        >>> given = {"responses": [["a", "b"], ["b", "c"]]}
+        >>> name = "top-k-accuracy:k=2"
+        >>> evalkit.score(name, ["a", "b"], ["b", "a"], fields=given)[name].value
+        0.5
+    """
+
+    Parameters = TopKParameters
+
+    def right_rows(self, batch: pl.DataFrame, context: MetricContext) -> pl.Series:
+        """Find the examples with a right one among the first alternatives."""
+        parameters = self.parameters
+        assert isinstance(parameters, TopKParameters)
+        first = alternatives_of(batch).list.head(parameters.k)
+        return only_right(ranked(first), batch, context)["row"]
+
+
+class VoteAccuracy(ShareMetric):
+    """Share of examples whose most frequent alternative equals an answer.
+
+    The majority vote, also maj@n. Of several that are equally frequent the one that
+    comes first in the list is taken. Alternatives from which no answer could be
+    extracted do not vote; where none votes the example is wrong, and so is a missing
+    response that counts. Range 0 to 1, in %, higher is better; Wilson's interval.
+
+    Source: Wang et al., Self-Consistency Improves Chain of Thought Reasoning in
+    Language Models, 2023.
+
+    Example:
+        >>> import evalkit
+        >>> given = {"responses": [["5", "4", "4"]]}
+        >>> found = evalkit.score("vote-accuracy", ["5"], ["4"], fields=given)
+        >>> found["vote-accuracy"].value
+        1.0
+    """
+
+    def right_rows(self, batch: pl.DataFrame, context: MetricContext) -> pl.Series:
+        """Find the examples whose vote is right."""
+        votes = elected(ranked(alternatives_of(batch)))
+        return only_right(votes, batch, context)["row"]
+
+
+def elected(votes: pl.DataFrame) -> pl.DataFrame:
+    """Find the most frequent prediction of every example.
+
+    Args:
+        votes: `row`, `rank` and `prediction`.
+
+    Returns:
+        `row` and `prediction`; of equally frequent ones that of the lowest rank.
+    """
+    counted = votes.group_by("row", "prediction").agg(
+        votes=pl.len(), rank=pl.col("rank").min()
+    )
+    ordered = counted.sort("row", "votes", "rank", descending=[False, True, False])
+    return ordered.unique("row", keep="first", maintain_order=True).select(
+        "row", "prediction"
+    )
+
+
+_LEAST = 1e-3
+"""What is counted as at least one example that has too few alternatives: gradients of
+the score are taken by changing sums by less than this."""
+
+
+class PassParameters(Parameters):
+    """How many alternatives are drawn."""
+
+    k: AlternativeCount = 1
+    """So many, at least 1."""
+
+
+class PassMetric(AlternativesMetric):
+    """Mean over examples of a chance when k of their alternatives are drawn.
+
+    Where an example has replications, they are its alternatives.
+    """
+
+    Parameters = PassParameters
+    optional_columns = (RESPONSES,)
+    joins_replications = True
+    interval = "t"
+    per_example = "chance"
+
+    @property
+    def k(self) -> int:
+        """The parameter `k`."""
+        parameters = self.parameters
+        assert isinstance(parameters, PassParameters)
+        return parameters.k
+
+    def chance(self, n: int, right: int) -> float:
+        """Return the chance for one example.
+
+        Args:
+            n: How many alternatives it has, at least `k`.
+            right: How many of them are right.
+
+        Returns:
+            A number between 0 and 1.
+        """
+        raise TypeError(f"{type(self).__name__} does not define chance")
+
+    def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
+        """Return the chance of every example, and which ones have too few for it."""
+        counts = _counts(batch, context)
+        different = counts.select("n", "right").unique()
+        chances = [
+            self.chance(n, right) if n >= self.k else 0.0
+            for n, right in different.iter_rows()
+        ]
+        known = different.with_columns(pl.Series("chance", chances, dtype=pl.Float64))
+        is_lacking = (pl.col("n") > 0) & (pl.col("n") < self.k)
+        return counts.join(
+            known, on=["n", "right"], how="left", maintain_order="left"
+        ).select(
+            "row", "chance", lacking=is_lacking.cast(pl.Float64), examples=pl.lit(1.0)
+        )
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        """Take the mean; null where an example has too few alternatives."""
+        lacking = pl.col("lacking")
+        is_defined = lacking < _LEAST
+        count = lacking.ceil().cast(pl.Int64)
+        examples = pl.when(count == 1).then(pl.lit("example has"))
+        reason = pl.format(
+            f"{{}} {{}} fewer than {self.k} alternatives",
+            count,
+            examples.otherwise(pl.lit("examples have")),
+        )
+        return sums.select(
+            "group",
+            value=pl.when(is_defined).then(pl.col("chance") / pl.col("examples")),
+            reason=pl.when(~is_defined).then(reason),
+        )
+
+
+def _counts(batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
+    """Return `row`, `n` (alternatives) and `right` (those of them) of every example."""
+    alternatives = alternatives_of(batch)
+    right = only_right(ranked(alternatives), batch, context)
+    return (
+        alternatives.list.len()
+        .alias("n")
+        .to_frame()
+        .with_row_index("row")
+        .join(
+            right.group_by("row").agg(right=pl.len()),
+            on="row",
+            how="left",
+            maintain_order="left",
+        )
+        .with_columns(pl.col("right").fill_null(0))
+    )
+
+
+class PassAtK(PassMetric):
+    """Chance that at least one of k alternatives is right: `pass-at-k:k=10`.
+
+    Per example 1 - C(n - c, k) / C(n, k), where n is the number of its alternatives and
+    c that of the right ones among them, and then the mean. An empty list is wrong, and
+    so is a missing response that counts; otherwise n must be at least k in every
+    example, or the score is null with that reason. Range 0 to 1, in %, higher is
+    better; Student's interval.
+
+    Source: Chen et al., Evaluating Large Language Models Trained on Code, 2021,
+    equation 1; `pass_at_k` of OpenAI's human-eval.
+
+    Example:
+        >>> import evalkit
+        >>> given = {"responses": [["4", "5", "6", "4"]]}
+        >>> found = evalkit.score("pass-at-k:k=2", ["4"], ["4"], fields=given)
+        >>> round(found["pass-at-k:k=2"].value, 4)
+        0.8333
+    """
+
+    def chance(self, n: int, right: int) -> float:
+        """Return 1 - C(n - right, k) / C(n, k), rounded once."""
+        draws = comb(n, self.k)
+        return (draws - comb(n - right, self.k)) / draws
+
+
+class PassHatK(PassMetric):
+    """Chance that all of k alternatives are right: `pass-hat-k:k=4`.
+
+    Per example C(c, k) / C(n, k), where n is the number of its alternatives and c that
+    of the right ones among them, and then the mean. An empty list is wrong, and so is a
+    missing response that counts; otherwise n must be at least k in every example, or
+    the score is null with that reason. Range 0 to 1, in %, higher is better; Student's
+    interval.
+
+    Source: pass^k of Yao et al., tau-bench: A Benchmark for Tool-Agent-User Interaction
+    in Real-World Domains, 2024.
+
+    Example:
+        >>> import evalkit
+        >>> given = {"responses": [["4", "5", "6", "4"]]}
+        >>> found = evalkit.score("pass-hat-k:k=2", ["4"], ["4"], fields=given)
+        >>> round(found["pass-hat-k:k=2"].value, 4)
+        0.1667
+    """
+
+    def chance(self, n: int, right: int) -> float:
+        """Return C(right, k) / C(n, k), rounded once."""
+        return comb(right, self.k) / comb(n, self.k)

@@ -11,6 +11,7 @@ from pydantic import field_validator
 
 import evalkit
 from evalkit import MetricContext
+from evalkit_metrics_classification import confusion
 from evalkit_metrics_classification.confusion import (
     ConfusionMetric,
     check_labels,
@@ -187,3 +188,74 @@ def _absent() -> pl.Expr:
     )
     flag = pl.lit("neither in answers nor in predictions: ") + absent.str.join(", ")
     return pl.when(absent.len() > 0).then(flag)
+
+
+class WeightedF1(LabelAverage):
+    """Mean over classes of F1, each weighted by the number of its gold examples.
+
+    A class without gold examples has no weight, so that `labels=gold` (the default),
+    `seen` and `declared` give the same; a list `labels=a/b` takes these classes alone,
+    and is undefined, and null, where none of them has a gold example. Frequent classes
+    decide it: `macro-f1` weights all alike. A missing prediction is a miss. Range 0 to
+    1, in %, higher is better; a multinomial interval, with clusters a bootstrap.
+
+    Source: scikit-learn's `f1_score` with `average="weighted"`.
+
+    Example:
+        >>> import evalkit
+        >>> said, gold = ["a", "a", "b", "b"], ["a", "b", "b", "b"]
+        >>> found = evalkit.score("weighted-f1", said, gold)
+        >>> round(found["weighted-f1"].value, 4)
+        0.7667
+    """
+
+    def class_score(self) -> pl.Expr:
+        """Return F1 of a class; null where it has neither examples nor predictions."""
+        return confusion.f1()
+
+    def averages(self, classes: pl.DataFrame, starts: Places) -> Numbers:
+        """Divide the weighted sum by the examples of the classes."""
+        scores = classes.select(self.class_score().fill_null(0.0)).to_series()
+        gold = classes["gold_count"].to_numpy()
+        return ratio(totals(scores.to_numpy() * gold, starts), totals(gold, starts))
+
+
+class MicroParameters(LabelParameters):
+    """Which classes are added up."""
+
+    labels: LabelChoice | tuple[str, ...] = "seen"
+    """`seen` (the default), `gold`, `declared`, or a list of labels."""
+
+
+class MicroF1(LabelAverage):
+    """F1 of several classes together, 2 hits / (gold + predicted), each added up first.
+
+    Over all classes seen (`labels=seen`, the default) it is accuracy where every
+    example has a prediction: it says more where `labels=a/b` leaves out a class, such
+    as "none of these". A missing prediction adds to gold alone. Undefined, and null,
+    where none of the classes occurs. Range 0 to 1, in %, higher is better; a
+    multinomial interval, with clusters a bootstrap.
+
+    Source: Manning, Raghavan and Schuetze, Introduction to Information Retrieval, 2008,
+    section 13.6; scikit-learn's `f1_score` with `average="micro"`.
+
+    Example:
+        >>> import evalkit
+        >>> name = "micro-f1:labels=per/loc"
+        >>> said, gold = ["no", "per", "per", "no"], ["no", "no", "per", "loc"]
+        >>> evalkit.score(name, said, gold)[name].value
+        0.5
+    """
+
+    Parameters = MicroParameters
+    # a wrong prediction of a listed class lowers it more than none does
+    has_possible_range = False
+    lacking = "no example and no prediction of any of the classes"
+
+    def averages(self, classes: pl.DataFrame, starts: Places) -> Numbers:
+        """Divide the added hits by the added gold and predicted ones."""
+        hits, gold, predicted = (
+            totals(column.to_numpy(), starts)
+            for column in classes.select("hits", "gold_count", "predicted_count")
+        )
+        return ratio(2 * hits, gold + predicted)

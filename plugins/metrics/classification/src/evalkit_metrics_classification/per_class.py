@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pydantic import field_validator
 
 from evalkit import MetricContext, Parameters
+from evalkit_metrics_classification import confusion
 from evalkit_metrics_classification.confusion import (
     ConfusionMetric,
     check_labels,
@@ -90,3 +91,78 @@ def _score_name(label: pl.Expr) -> pl.Expr:
     """
     is_bare = label.str.contains('^"*$')
     return pl.when(is_bare).then(pl.format('"{}"', label)).otherwise(label)
+
+
+class Precision(ClassMetric):
+    """Precision of a class, hits / predicted: `precision:label=irony`.
+
+    The share of its predictions that are right. Without `label`, every class has a
+    score of its own: `precision#irony`. Where a class is never predicted it is
+    undefined, and null. A missing prediction is of no class. Range 0 to 1, in %, higher
+    is better; a multinomial interval, with clusters a bootstrap.
+
+    Source: van Rijsbergen, Information Retrieval, 1979, chapter 7; scikit-learn's
+    `precision_score` with `zero_division=np.nan`.
+
+    Example:
+        >>> import evalkit
+        >>> said, gold = ["a", "a", "b", "b"], ["a", "b", "b", "b"]
+        >>> evalkit.score("precision:label=a", said, gold)["precision:label=a"].value
+        0.5
+    """
+
+    lacking = "no prediction"
+
+    def class_score(self) -> pl.Expr:
+        """Return the precision of a class; null where it is never predicted."""
+        return confusion.precision()
+
+
+class Recall(ClassMetric):
+    """Recall of a class, hits / gold: `recall:label=irony`.
+
+    The share of its examples that are predicted as such. Without `label`, every class
+    has a score of its own: `recall#irony`. Where a class has no examples it is
+    undefined, and null. A missing prediction is a miss. Range 0 to 1, in %, higher is
+    better; a multinomial interval, with clusters a bootstrap.
+
+    Source: van Rijsbergen, Information Retrieval, 1979, chapter 7; scikit-learn's
+    `recall_score` with `zero_division=np.nan`.
+
+    Example:
+        >>> import evalkit
+        >>> said, gold = ["a", "a", "b", "b"], ["a", "b", "b", "b"]
+        >>> evalkit.score("recall:label=a", said, gold)["recall:label=a"].value
+        1.0
+    """
+
+    lacking = "no example"
+
+    def class_score(self) -> pl.Expr:
+        """Return the recall of a class; null where it has no examples."""
+        return confusion.recall()
+
+
+class F1(ClassMetric):
+    """F1 of a class, 2 hits / (gold + predicted): `f1:label=irony`.
+
+    The harmonic mean of precision and recall. Without `label`, every class has a score
+    of its own: `f1#irony`. Where a class has neither examples nor predictions it is
+    undefined, and null. A missing prediction is a miss. Range 0 to 1, in %, higher is
+    better; a multinomial interval, with clusters a bootstrap.
+
+    Source: van Rijsbergen, Information Retrieval, 1979, chapter 7, with equal weights;
+    scikit-learn's `f1_score` with `zero_division=np.nan`.
+
+    Example:
+        >>> import evalkit
+        >>> said, gold = ["a", "a", "b", "b"], ["a", "b", "b", "b"]
+        >>> evalkit.score("f1:label=b", said, gold)["f1:label=b"].value
+        0.8
+    """
+
+    lacking = "no example and no prediction"
+
+    def class_score(self) -> pl.Expr:
+        """Return F1 of a class; null where it has neither examples nor predictions."""
+        return confusion.f1()

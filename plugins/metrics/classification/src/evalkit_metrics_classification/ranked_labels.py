@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from evalkit import Metric, MetricContext, MetricError
-from evalkit_metrics_classification.averages import Numbers
+from evalkit_metrics_classification.averages import Numbers, ratio
 from evalkit_metrics_classification.confusion import check_labels
 from evalkit_metrics_classification.per_class import ClassParameters
 from evalkit_metrics_classification.probabilities import (
@@ -192,3 +192,79 @@ def _why_not(has_any: bool, has_answer: bool) -> str | None:
     if not has_any:
         return NO_PROBABILITIES
     return None if has_answer else NOT_AMONG_THEM
+
+
+class AUROC(RankingMetric):
+    """Chance that an example of a class is given a higher probability than another.
+
+    Of all pairs of an example of the class and one of the others, the share in which
+    the former has the higher probability of the class; a tie counts half. It is the
+    area under the curve of the true by the false positive rate. The score is the mean
+    over classes, each against the rest; of two classes, which rank examples alike, the
+    one number; `auroc:label=irony` is that of one class. A class without examples, or
+    without others, in a group has none and the score is flagged with its name; where
+    all answers of a group are of one class it is null. Reads `prob`; a response without
+    it is not scored, and a missing prediction that counts is ranked as badly as can be.
+    Range 0 to 1, in %, higher is better, .5 is chance; Newcombe's interval (2006), of
+    several classes or in clusters a bootstrap.
+
+    Source: Hanley and McNeil, The Meaning and Use of the Area under a Receiver
+    Operating Characteristic Curve, 1982; scikit-learn's `roc_auc_score` with
+    `multi_class="ovr"`.
+
+    Example:
+        >>> import evalkit
+        >>> prob = [{"a": p, "b": 1 - p} for p in (0.9, 0.4, 0.6, 0.2)]
+        >>> said, gold = ["a", "b", "a", "b"], ["a", "a", "b", "b"]
+        >>> evalkit.score("auroc", said, gold, fields={"prob": prob})["auroc"].value
+        0.75
+    """
+
+    interval = "auroc"
+    both_classes = False
+    lacking = "all answers are of one class, or none is of the class"
+
+    def class_scores(self, rankings: Rankings) -> Numbers:
+        """Return the share of pairs that are ranked rightly."""
+        positives, negatives = rankings.positives, rankings.negatives
+        above = rankings.running(positives) - positives / 2
+        pairs = rankings.totals(positives) * rankings.totals(negatives)
+        return ratio(rankings.totals(negatives * above), pairs)
+
+
+class AveragePrecision(RankingMetric):
+    """Mean precision at the examples of a class, ranked by its probability.
+
+    The sum over thresholds of (R_n - R_n-1) P_n, with P and R precision and recall of
+    the examples whose probability of the class is at least the threshold; examples of
+    the same probability make one step, and nothing is interpolated. The score is the
+    mean over the classes that have gold examples in the group, each against the rest,
+    and is flagged with the names of the others; `average-precision:label=irony` is that
+    of one class, and null without an example of it. Chance is the share of the class.
+    Reads `prob`; a response without it is not scored, and a missing prediction that
+    counts is ranked as badly as can be. Range 0 to 1, in %, higher is better; a
+    bootstrap interval, in large groups the infinitesimal jackknife's if there are few
+    different probabilities, else none.
+
+    Source: Zhu, Recall, Precision and Average Precision, 2004; scikit-learn's
+    `average_precision_score` with `average="macro"`.
+
+    Example:
+        >>> import evalkit
+        >>> prob = [{"a": p, "b": 1 - p} for p in (0.9, 0.6, 0.4, 0.2)]
+        >>> said, gold = ["a", "a", "b", "b"], ["a", "b", "a", "b"]
+        >>> name = "average-precision:label=a"
+        >>> round(evalkit.score(name, said, gold, fields={"prob": prob})[name].value, 4)
+        0.8333
+    """
+
+    lacking = "no example of the class"
+
+    def class_scores(self, rankings: Rankings) -> Numbers:
+        """Return the mean over the examples of the class of precision there."""
+        positives = rankings.positives
+        hits = rankings.running(positives)
+        taken = hits + rankings.running(rankings.negatives)
+        precision = np.divide(hits, taken, out=np.zeros_like(hits), where=taken > 0)
+        count = rankings.totals(positives)
+        return ratio(rankings.totals(positives * precision), count)

@@ -88,9 +88,7 @@ class DataperfF1(Metric):
             .join(examples, on="group", maintain_order="left")
             .sort("group", "label")
             .select(
-                "group",
-                score="label",
-                value=1 - pl.col("wrong") / pl.col("examples"),
+                "group", score="label", value=1 - pl.col("wrong") / pl.col("examples")
             )
         )
         means = shares.group_by("group").agg(pl.col("value").mean())

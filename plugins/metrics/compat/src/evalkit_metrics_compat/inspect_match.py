@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from evalkit import Parameters
-from evalkit_metrics_compat.text_comparison import TextComparison
+from evalkit_metrics_compat.helm_text import TextComparison
 
 _AROUND = string.whitespace + string.punctuation
 _AROUND_NUMBERS = "!?:;()[]{}'\"`"

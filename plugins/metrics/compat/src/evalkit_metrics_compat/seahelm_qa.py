@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import Any, Literal
 
 from evalkit import MetricError, Parameters
-from evalkit_metrics_compat.seahelm_text import words_of
-from evalkit_metrics_compat.text_comparison import TextMetric, answers_of, as_text
+from evalkit_metrics_compat.helm_text import TextMetric, answers_of, as_text
+from evalkit_metrics_compat.seahelm_labels import words_of
 
 Words = tuple[str, ...]
 

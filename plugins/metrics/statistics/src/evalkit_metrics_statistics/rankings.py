@@ -10,10 +10,13 @@ of Tied Scores, 2008).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from math import comb
+from typing import Annotated, Literal
 
+import numpy as np
 import polars as pl
 import polars.selectors as cs
+from numpy.typing import NDArray
 from pydantic import Field
 
 from evalkit import Metric, MetricContext, MetricError, Parameters
@@ -253,3 +256,193 @@ def by_kind_of_block(
     values = pl.Series("__score", [score(*kind) for kind in kinds.rows()], pl.Float64)
     known = kinds.with_columns(values)
     return blocks.join(known, names, "left", maintain_order="left")["__score"]
+
+
+class MAP(RelevanceMetric):
+    """Mean average precision of rankings.
+
+    Per example the precision at the rank of each relevant item, added up and divided by
+    the number of relevant references, also of those that are not ranked, and then the
+    mean. `map:k=10` looks at the first ten ranks alone, and divides by the same number.
+    The ranking is the prediction, where the task's answers are ranked lists, or else
+    the alternatives in `responses`. Items are relevant that equal an answer; where
+    there are `references` with a grade, those whose grade is above `grade_above`. Items
+    with equal `scores` count as the mean over their orders. An example without anything
+    relevant is left out, and a notice counts it; a missing prediction is 0. Range 0 to
+    1, higher is better; Student's interval.
+
+    Source: Buckley and Voorhees, Evaluating Evaluation Measure Stability, 2000;
+    trec_eval's `map` and `map_cut`.
+
+    Example:
+        >>> import evalkit
+        >>> ranked = {"responses": [["a", "c", "b"]]}
+        >>> found = evalkit.score("map", ["a"], [["a", "b"]], fields=ranked)
+        >>> found["map"].value
+        0.8333333333333333
+    """
+
+    def block_scores(self, blocks: pl.DataFrame) -> pl.Series:
+        """Return the precisions at the relevant items, as a mean over orders."""
+        return by_kind_of_block(blocks, self._expected)
+
+    def _expected(self, start: int, size: int, relevant: int, before: int) -> float:
+        # of the items before a relevant one in the block so many are relevant, too
+        share = (relevant - 1) / (size - 1) if size > 1 else 0.0
+        places = range(1, min(size, self.depth - start) + 1)
+        precisions = (
+            (before + 1 + (place - 1) * share) / (start + place) for place in places
+        )
+        return relevant / size * sum(precisions)
+
+
+class MRR(RelevanceMetric):
+    """Mean reciprocal rank: the mean of 1 / rank of the first relevant item.
+
+    It is 0 where none is ranked, and `mrr:k=10` looks at the first ten ranks alone. The
+    ranking is the prediction, where the task's answers are ranked lists, or else the
+    alternatives in `responses`, and a prediction alone is a ranking of one. Items are
+    relevant that equal an answer; where there are `references` with a grade, those
+    whose grade is above `grade_above`. Items with equal `scores` count as the mean over
+    their orders. An example without anything relevant is left out, and a notice counts
+    it; a missing prediction is 0. Range 0 to 1, higher is better; Student's interval.
+
+    Source: Voorhees, The TREC-8 Question Answering Track Report, 1999; trec_eval's
+    `recip_rank`.
+
+    Example:
+        >>> import evalkit
+        >>> ranked = {"responses": [["b", "a"], ["c", "d"]]}
+        >>> evalkit.score("mrr", ["b", "c"], ["a", "c"], fields=ranked)["mrr"].value
+        0.75
+    """
+
+    def best_score(self, relevant: pl.DataFrame) -> pl.DataFrame:
+        """Return 1 for each example with something relevant."""
+        return relevant.select("row").unique().with_columns(best=pl.lit(1.0))
+
+    def block_scores(self, blocks: pl.DataFrame) -> pl.Series:
+        """Return the mean reciprocal rank of the first relevant item of the first."""
+        return by_kind_of_block(blocks, self._expected)
+
+    def _expected(self, start: int, size: int, relevant: int, before: int) -> float:
+        if before:
+            return 0.0
+        orders = comb(size, relevant)
+        return sum(
+            comb(size - place, relevant - 1) / orders / (start + place)
+            for place in range(1, size - relevant + 2)
+            if start + place <= self.depth
+        )
+
+
+class NDCGParameters(RankingParameters):
+    """What counts, and for how much."""
+
+    k: Depth | None = 10
+    """The first so many ranks count; null for all."""
+    gain: Literal["linear", "exponential"] = "linear"
+    """What a grade g is worth: g, or 2^g - 1."""
+
+
+class NDCG(RankingMetric):
+    """Discounted gain of the first k ranks, by that of the best ranking: `ndcg:k=10`.
+
+    Per example the sum of gain / log2(rank + 1) over the first k ranks, by the sum for
+    all references in the order of their grades, and then the mean. The gain is the
+    grade, with `gain=exponential` 2^grade - 1. Grades come from the field `grade` of
+    `references`, or from their tags (`relevance=2`, `correct`); an answer without such
+    a reference has the grade 1. The ranking is the prediction, where the task's answers
+    are ranked lists, or else the alternatives in `responses`. Items with equal `scores`
+    count as the mean over their orders. An example without a grade above 0 is left out,
+    and a notice counts it; a missing prediction is 0. Range 0 to 1, higher is better;
+    Student's interval.
+
+    Source: Järvelin and Kekäläinen, Cumulated Gain-Based Evaluation of IR Techniques,
+    2002; Burges et al., Learning to Rank using Gradient Descent, 2005, for
+    `gain=exponential`; scikit-learn's `ndcg_score`, trec_eval's `ndcg_cut`.
+
+    Example:
+        >>> import evalkit
+        >>> ranked = {"responses": [["b", "a"]]}
+        >>> found = evalkit.score("ndcg", ["b"], ["a"], fields=ranked)
+        >>> round(found["ndcg"].value, 6)
+        0.63093
+    """
+
+    Parameters = NDCGParameters
+
+    def gain(self, grade: pl.Expr) -> pl.Expr:
+        """Return what an item of a grade is worth."""
+        parameters = self.parameters
+        assert isinstance(parameters, NDCGParameters)
+        if parameters.gain == "linear":
+            return grade
+        return pl.lit(2.0).pow(grade) - 1
+
+    def block_scores(self, blocks: pl.DataFrame) -> pl.Series:
+        """Return the discounted gains, as if each item had the block's mean."""
+        start, size = blocks["start"].to_numpy(), blocks["size"].to_numpy()
+        first, last = (np.minimum(end, self.depth) for end in (start, start + size))
+        discounts = summed_discounts(int(last.max(initial=0)))
+        gains = blocks["gain"].to_numpy() / size
+        return pl.Series("score", gains * (discounts[last] - discounts[first]))
+
+    def best_score(self, relevant: pl.DataFrame) -> pl.DataFrame:
+        """Return the discounted gain of the best ranking."""
+        rank = pl.int_range(pl.len()).over("row")
+        ranked = relevant.sort(["row", "gain"], descending=[False, True])
+        first = ranked.with_columns(rank=rank).filter(pl.col("rank") < self.depth)
+        discounted = pl.col("gain") / (pl.col("rank") + 2).log(2)
+        return first.group_by("row").agg(best=discounted.sum())
+
+
+def summed_discounts(ranks: int) -> NDArray[np.float64]:
+    """Return the sum of 1 / log2(rank + 1) over the first 0, 1, ... ranks.
+
+    Args:
+        ranks: How many ranks there are.
+    """
+    discounts = 1 / np.log2(np.arange(ranks) + 2)
+    return np.concatenate([[0.0], np.cumsum(discounts)])
+
+
+class RecallParameters(RelevanceParameters):
+    """What counts."""
+
+    k: Depth | None = 10
+    """The first so many ranks count, at least 1."""
+
+
+class RecallAtK(RelevanceMetric):
+    """Share of what is relevant that stands in the first k ranks: `recall-at-k:k=10`.
+
+    Per example the relevant items among the first k by all relevant references, and
+    then the mean; where more than k are relevant it cannot be 1. The ranking is the
+    prediction, where the task's answers are ranked lists, or else the alternatives in
+    `responses`. Items are relevant that equal an answer; where there are `references`
+    with a grade, those whose grade is above `grade_above`. Items with equal `scores`
+    count as the mean over their orders. An example without anything relevant is left
+    out, and a notice counts it; a missing prediction is 0. Range 0 to 1, in %, higher
+    is better; Student's interval.
+
+    Source: Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008,
+    chapter 8; trec_eval's `recall`.
+
+    Example:
+        >>> import evalkit
+        >>> ranked = {"responses": [["a", "c", "b"]]}
+        >>> found = evalkit.score("recall-at-k:k=2", ["a"], [["a", "b"]], fields=ranked)
+        >>> found["recall-at-k:k=2"].value
+        0.5
+    """
+
+    Parameters = RecallParameters
+    unit = "%"
+    scale = 100.0
+
+    def block_scores(self, blocks: pl.DataFrame) -> pl.Series:
+        """Return how many relevant items stand in the first ranks."""
+        within = pl.min_horizontal("size", self.depth - pl.col("start")).clip(0)
+        share = pl.col("relevant") / pl.col("size")
+        return blocks.select((share * within).alias("score")).to_series()

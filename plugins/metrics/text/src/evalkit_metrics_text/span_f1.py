@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
@@ -10,8 +11,74 @@ import polars as pl
 import polars.selectors as cs
 
 from evalkit import Metric, MetricError, Parameters
-from evalkit_metrics_text.pairing import Place, count_overlapping
-from evalkit_metrics_text.tag_spans import spans_of_tags
+
+Place = tuple[Any, Any]
+"""Where a span starts, and where it ends: the place after it."""
+
+
+def count_overlapping(found: Sequence[Place], wanted: Sequence[Place]) -> int:
+    """Count the most pairs of spans that overlap, each span in one pair at most.
+
+    Of all spans the one that ends first is paired first. Its partners all hold its last
+    place, so that the one of them that ends first is never a worse choice.
+
+    Args:
+        found: Predicted spans; those without start, end or length overlap nothing.
+        wanted: Gold spans.
+
+    Returns:
+        The number of pairs of a predicted and a gold span.
+    """
+    left = sorted(
+        (end, start, side)
+        for side, spans in enumerate((found, wanted))
+        for start, end in spans
+        if start is not None and end is not None and start < end
+    )
+    pairs = 0
+    while left:
+        end, _, side = left.pop(0)
+        for place, (_, start, other) in enumerate(left):
+            if other != side and start < end:
+                del left[place]
+                pairs += 1
+                break
+    return pairs
+
+
+_TAG = re.compile(r"O|([BIES])(?:-(.+))?", re.DOTALL)
+
+
+def spans_of_tags(tags: Sequence[str]) -> Iterator[tuple[int, int, str | None]]:
+    """Find the spans in tags such as `B-PER`, `I-PER` and `O`.
+
+    A span also begins where the type changes, and with an `I` that follows no span;
+    `E` ends a span and `S` is one of a single token (IOBES).
+
+    Args:
+        tags: The tags of a text's tokens.
+
+    Yields:
+        Its first token, the place after its last one, and its type.
+
+    Raises:
+        MetricError: A tag is of another form.
+    """
+    start: int | None = None
+    before, type_before = "O", None
+    for place, tag in enumerate([*tags, "O"]):
+        match = _TAG.fullmatch(tag)
+        if match is None:
+            raise MetricError(f"expected a tag such as B-PER, I-PER or O, got {tag!r}")
+        kind, type_ = match[1] or "O", match[2]
+        begins = kind in "BS" or before in "OES" or type_ != type_before
+        if start is not None and (kind == "O" or begins):
+            yield start, place, type_before
+            start = None
+        if kind != "O" and start is None:
+            start = place
+        before, type_before = kind, type_
+
 
 NO_TYPE = ""
 """Type of spans that have none."""

@@ -6,13 +6,7 @@ import asyncio
 import math
 import random
 from collections import deque
-from collections.abc import (
-    AsyncGenerator,
-    Awaitable,
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncGenerator, Awaitable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -26,12 +20,7 @@ from tenacity import (
 from evalkit_models_base.bound import BoundModel
 from evalkit_models_base.cache import Keys, ReplyCache
 from evalkit_models_base.calling import Caller
-from evalkit_models_base.limits import (
-    Again,
-    even_limiter,
-    limiter,
-    within_patience,
-)
+from evalkit_models_base.limits import Again, even_limiter, limiter, within_patience
 from evalkit_models_base.limits import AskingEnded as AskingEnded
 from evalkit_models_base.models import close as close
 from evalkit_models_base.models import places_of, refuse_offline

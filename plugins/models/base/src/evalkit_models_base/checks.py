@@ -197,10 +197,8 @@ def _check_extractor(made: Renderer, registry: Registry | None) -> None:
         found.refuse_unfit(inputs.task, choices=has_own, labels=has_labels)
     except DataError as error:
         raise DataError(f"{made.name}: extract: {error}") from error
-    said = [
-        prompt.cue,
-        *(part for row in inputs.rows[:1] for part in made.render(row).parts),
-    ]
+    parts = [part for row in inputs.rows[:1] for part in made.render(row).parts]
+    said = [prompt.cue, *parts]
     plain = " ".join(" ".join(said).split()).casefold()
     for stage in found.specification:
         cue = (stage.get("configuration") or {}).get("cue")

@@ -9,11 +9,7 @@ from typing import Any
 from evalkit import Registry
 from evalkit_models_base.input_plans import InputPlan
 from evalkit_models_base.inputs import load_inputs
-from evalkit_models_base.models import (
-    bind_model,
-    identity_of,
-    names_of,
-)
+from evalkit_models_base.models import bind_model, identity_of, names_of
 from evalkit_models_base.preparing import Wording, prepare
 from evalkit_models_base.prices import Price, price_of
 from evalkit_models_base.prompts import Prompt

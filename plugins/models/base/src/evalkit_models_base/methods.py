@@ -330,10 +330,7 @@ class Methods:
         if room is None or len(word) < 2 or self.fitter.count(word) <= room // 2:
             return [word]
         middle = len(word) // 2
-        return [
-            *self._pieces(word[:middle], room),
-            *self._pieces(word[middle:], room),
-        ]
+        return [*self._pieces(word[:middle], room), *self._pieces(word[middle:], room)]
 
 
 def _logprob(logprob: float) -> Row:

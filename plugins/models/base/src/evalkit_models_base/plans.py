@@ -102,10 +102,7 @@ class Plan:
         elif extract is not None:
             prompt["extract"] = stages_of(extract)
         name = self.makes.name
-        passes = {
-            "trials": len(self._drawn.trials),
-            "replications": self._replications,
-        }
+        passes = {"trials": len(self._drawn.trials), "replications": self._replications}
         return {
             "name": PurePath(name).name if is_file_name(name) else name,
             "form": self.makes.form,

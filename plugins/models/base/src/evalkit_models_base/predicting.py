@@ -195,11 +195,7 @@ class _Model(NamedTuple):
 
 
 def _asked(
-    asks: _Model,
-    inputs: ModelInputs,
-    plan: Plan | InputPlan,
-    asked: Asked,
-    told: Told,
+    asks: _Model, inputs: ModelInputs, plan: Plan | InputPlan, asked: Asked, told: Told
 ) -> Predicted:
     model, identity, price, cache = asks
     usage = Usage(price)

@@ -152,8 +152,9 @@ class Shots(_Declared):
     @property
     def drawn_with(self) -> int:
         """The seed."""
-        usual = 1234 if self.draw == "lm-eval" else 0
-        return usual if self.seed is None else self.seed
+        return (
+            (1234 if self.draw == "lm-eval" else 0) if self.seed is None else self.seed
+        )
 
     @property
     def are_in_order(self) -> bool:

@@ -35,9 +35,7 @@ class Batch:
     """What is asked in one call, and what came of it so far, by its place."""
 
     def __init__(
-        self,
-        asked: Sequence[Request | Mapping[str, Any]],
-        keys: Sequence[str] | None,
+        self, asked: Sequence[Request | Mapping[str, Any]], keys: Sequence[str] | None
     ) -> None:
         self.asked, self.keys = asked, keys
         self.replies: dict[int, Reply] = {}

@@ -16,6 +16,10 @@ from email.utils import mktime_tz, parsedate_tz
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
+__all__ = ["LONGEST_SERVER_WAIT", "Cleaner", "Redacts", "is_address", "is_public"]
+__all__ += ["public_access", "public_url", "retry_after"]
+__all__ += ["secrets_of_headers", "secrets_of_url"]
+
 LONGEST_SERVER_WAIT = 600.0
 """Seconds that a server may ask for; what it wants to be asked later has failed."""
 

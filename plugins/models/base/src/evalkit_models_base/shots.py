@@ -11,13 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from evalkit import Registry
-from evalkit.catalog import (
-    DataSource,
-    Resolver,
-    bind_dataset,
-    facet_of,
-    is_file_name,
-)
+from evalkit.catalog import DataSource, Resolver, bind_dataset, facet_of, is_file_name
 from evalkit.errors import DataError
 from evalkit.reporting import count_of
 from evalkit_models_base.answered import Answered, load_answered

@@ -14,28 +14,21 @@ def fields_of(template: str) -> list[str]:
     """Return the names of the fields of a template, each once.
 
     In a template `{name}` stands for a field, `{name.key}` for a value within one, and
-    `{{` and `}}` for braces.
-
-    Raises:
-        DataError: It is malformed.
+    `{{` and `}}` for braces. A malformed one is a `DataError`.
     """
     return list(dict.fromkeys(name for _, name in _parts(template) if name is not None))
 
 
 def fill(template: str, values: Mapping[str, Any]) -> str:
-    """Put values into a template.
-
-    Braces in values stand for themselves.
+    """Put values into a template; braces in values stand for themselves.
 
     Raises:
         DataError: The template is malformed, or a value is missing or null.
     """
-    filled = []
-    for literal, name in _parts(template):
-        filled.append(literal)
-        if name is not None:
-            filled.append(written(name, values))
-    return "".join(filled)
+    return "".join(
+        literal if name is None else literal + written(name, values)
+        for literal, name in _parts(template)
+    )
 
 
 @lru_cache(maxsize=1_000)

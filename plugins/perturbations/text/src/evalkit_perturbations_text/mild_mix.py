@@ -9,14 +9,13 @@ from pydantic import BaseModel
 
 from evalkit import Edit
 from evalkit_commands_perturb import apply_edits, checked_edits, compose
-from evalkit_perturbations_text.casing.lowercase import Lowercase
+from evalkit_perturbations_text.casing import Lowercase
 from evalkit_perturbations_text.text_perturbations import (
     RandomPerturbation,
     StrengthParameters,
     TextPerturbation,
 )
-from evalkit_perturbations_text.typos.misspellings import Misspellings
-from evalkit_perturbations_text.typos.random_space import RandomSpace
+from evalkit_perturbations_text.typos import Misspellings, RandomSpace
 from evalkit_perturbations_text.wording.contractions import Contractions
 
 

@@ -31,20 +31,20 @@ if TYPE_CHECKING:
         make_output_schema as make_output_schema,
     )
     from evalkit_schemas_standard.dyff import to_dyff_arrow as to_dyff_arrow
-    from evalkit_schemas_standard.embeddings import embedding as embedding
-    from evalkit_schemas_standard.identity import schema_identity as schema_identity
+    from evalkit_schemas_standard.from_models import schema_identity as schema_identity
     from evalkit_schemas_standard.json_schemas import json_schema as json_schema
     from evalkit_schemas_standard.json_schemas import (
         model_from_json_schema as model_from_json_schema,
     )
+    from evalkit_schemas_standard.models import embedding as embedding
     from evalkit_schemas_standard.named import named_schema as named_schema
     from evalkit_schemas_standard.named import schema_names as schema_names
+    from evalkit_schemas_standard.products import input_model as input_model
+    from evalkit_schemas_standard.products import output_model as output_model
     from evalkit_schemas_standard.products import product as product
+    from evalkit_schemas_standard.products import replication_id as replication_id
     from evalkit_schemas_standard.reading import read_data_set as read_data_set
     from evalkit_schemas_standard.reading import verify_data_set as verify_data_set
-    from evalkit_schemas_standard.rows import input_model as input_model
-    from evalkit_schemas_standard.rows import output_model as output_model
-    from evalkit_schemas_standard.rows import replication_id as replication_id
     from evalkit_schemas_standard.scalars import Float16 as Float16
     from evalkit_schemas_standard.scalars import Float32 as Float32
     from evalkit_schemas_standard.scalars import Float64 as Float64
@@ -67,12 +67,11 @@ _HOMES = {
     "arrow": "arrow_schema model_from_arrow",
     "data_schemas": "DataSchema make_input_schema make_output_schema",
     "dyff": "to_dyff_arrow",
-    "embeddings": "embedding",
-    "identity": "schema_identity",
+    "from_models": "schema_identity",
+    "models": "embedding",
     "json_schemas": "json_schema model_from_json_schema",
     "named": "named_schema schema_names",
-    "products": "product",
-    "rows": "input_model output_model replication_id",
+    "products": "input_model output_model product replication_id",
     "scalars": (
         "Float16 Float32 Float64 Int16 Int32 Int64 Int8 Semantics UInt16 "
         "UInt32 UInt64 UInt8 Unit"

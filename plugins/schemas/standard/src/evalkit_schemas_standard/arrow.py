@@ -12,7 +12,7 @@ from evalkit.errors import SchemaError
 from evalkit_schemas_standard.constraints import normal
 from evalkit_schemas_standard.field_names import DEFINED, check_members
 from evalkit_schemas_standard.from_models import shape_of_model
-from evalkit_schemas_standard.shapes import (
+from evalkit_schemas_standard.scalars import (
     ANY_ZONE,
     NO_ZONE,
     Kind,

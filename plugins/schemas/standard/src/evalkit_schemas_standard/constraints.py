@@ -9,21 +9,18 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
-from annotated_types import (
-    Ge,
-    GroupedMetadata,
-    Gt,
-    Le,
-    Lt,
-    MaxLen,
-    MinLen,
-    MultipleOf,
-)
+from annotated_types import Ge, GroupedMetadata, Gt, Le, Lt, MaxLen, MinLen, MultipleOf
 from pydantic import AllowInfNan, ConfigDict, Strict, TypeAdapter
 
 from evalkit.errors import SchemaError
-from evalkit_schemas_standard.scalars import FLOATS, INTEGERS, Semantics, Stored, Unit
-from evalkit_schemas_standard.shapes import Shape
+from evalkit_schemas_standard.scalars import (
+    FLOATS,
+    INTEGERS,
+    Semantics,
+    Shape,
+    Stored,
+    Unit,
+)
 
 _BOUNDS: dict[type, str] = {Ge: "ge", Gt: "gt", Le: "le", Lt: "lt"}
 _LENGTHS: dict[type, str] = {MinLen: "min_length", MaxLen: "max_length"}

@@ -11,10 +11,15 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
 from evalkit.errors import SchemaError
 from evalkit_schemas_standard.arrow import STRUCT, arrow_schema, model_from_arrow
-from evalkit_schemas_standard.identity import schema_identity
+from evalkit_schemas_standard.from_models import schema_identity
 from evalkit_schemas_standard.json_schemas import json_schema, model_from_json_schema
-from evalkit_schemas_standard.products import Part, model_of, product
-from evalkit_schemas_standard.rows import input_model, output_model
+from evalkit_schemas_standard.products import (
+    Part,
+    input_model,
+    model_of,
+    output_model,
+    product,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,11 +16,15 @@ from pydantic import BaseModel, create_model
 from pydantic.fields import FieldInfo
 
 from evalkit.errors import SchemaError
-from evalkit_schemas_standard.items import Item, ResponseItem, with_responses
-from evalkit_schemas_standard.models import SchemaModel
+from evalkit_schemas_standard.models import (
+    Item,
+    ResponseItem,
+    SchemaModel,
+    TaggedSpan,
+    with_responses,
+)
 from evalkit_schemas_standard.products import Part, model_of
 from evalkit_schemas_standard.scalars import FLOATS, INTEGERS, Stored
-from evalkit_schemas_standard.text import TaggedSpan
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pydantic import AliasChoices, AliasPath, BaseModel
 
 from evalkit.errors import SchemaError
-from evalkit_schemas_standard.shapes import Member, Shape
+from evalkit_schemas_standard.scalars import Member, Shape
 
 _WITHIN = re.compile(r"_.+_", re.DOTALL)
 _OWNED = re.compile(r"([^/]*)/.+", re.DOTALL)

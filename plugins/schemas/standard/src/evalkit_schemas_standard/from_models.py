@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
+from hashlib import sha256
 from pathlib import PurePath
 from typing import (
     Annotated,
@@ -37,20 +38,17 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticSerializationError
 
 from evalkit.errors import SchemaError
-from evalkit_schemas_standard.constraints import (
-    normal,
-    settings,
-    single,
-    with_rules,
-)
+from evalkit_schemas_standard.constraints import normal, settings, single, with_rules
 from evalkit_schemas_standard.field_names import check_members
-from evalkit_schemas_standard.scalars import Semantics, Unit
-from evalkit_schemas_standard.shapes import (
+from evalkit_schemas_standard.scalars import (
     ANY_ZONE,
     NO_ZONE,
     Kind,
     Member,
+    Semantics,
     Shape,
+    Unit,
+    canonical,
     distinct,
 )
 
@@ -383,3 +381,26 @@ def _own_description(model: type) -> str | None:
 
 def _said(annotation: Any) -> str:
     return getattr(annotation, "__name__", None) or str(annotation)
+
+
+_EDITION = "evalkit.schema 1\n"
+
+
+def schema_identity(model: type[BaseModel]) -> str:
+    """Return the identity of a schema.
+
+    Names, types, constraints, defaults, units, semantics and the names of validators
+    count, and the order of fields, which is that of the columns. Documentation and the
+    names of classes do not. It is the same with every version of pydantic and pyarrow.
+
+    Args:
+        model: The schema.
+
+    Returns:
+        SHA-256 of its canonical form, in hexadecimal digits.
+
+    Raises:
+        SchemaError: The model is outside of what a schema can say.
+    """
+    text = _EDITION + canonical(shape_of_model(model))
+    return sha256(text.encode()).hexdigest()

@@ -10,8 +10,7 @@ from pydantic import ValidationError
 from evalkit.errors import SchemaError
 from evalkit_schemas_standard.constraints import normal
 from evalkit_schemas_standard.field_names import check_members
-from evalkit_schemas_standard.scalars import FLOATS, INTEGERS
-from evalkit_schemas_standard.shapes import Member, Shape, distinct
+from evalkit_schemas_standard.scalars import FLOATS, INTEGERS, Member, Shape, distinct
 
 Document: TypeAlias = dict[str, Any]
 
@@ -232,11 +231,7 @@ class _Reader:
         )
         title = document.get("title")
         check_members(str(title or place), members)
-        return {
-            "fields": members,
-            "closed": further is False,
-            "title": title,
-        }
+        return {"fields": members, "closed": further is False, "title": title}
 
     def _member(self, name: str, part: Any, required: bool, place: str) -> Member:
         shape = self.schema(part, place)

@@ -17,8 +17,14 @@ from evalkit_schemas_standard.json_documents import (
     Document,
     read_document,
 )
-from evalkit_schemas_standard.scalars import FLOATS, INTEGERS
-from evalkit_schemas_standard.shapes import ANY_ZONE, Member, Shape, as_document
+from evalkit_schemas_standard.scalars import (
+    ANY_ZONE,
+    FLOATS,
+    INTEGERS,
+    Member,
+    Shape,
+    as_document,
+)
 from evalkit_schemas_standard.to_models import model_of_shape
 
 _TYPES = {"string": "string", "boolean": "boolean", "float64": "number"}

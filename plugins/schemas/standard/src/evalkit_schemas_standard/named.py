@@ -5,13 +5,39 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from evalkit import Component, find_components
-from evalkit.catalog import find_component
+from evalkit import Component, PluginContractError, find_components
+from evalkit.catalog import Kind, find_component, import_component
 from evalkit.errors import UnknownPluginError
-from evalkit_schemas_standard.kind import NAME, import_schema
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+
+NAME = "schemas"
+"""Name of the kind."""
+
+
+class NoHooks:
+    """A schema has no hooks: it is a pydantic model (docs/authoring/schemas.md)."""
+
+
+def import_schema(component: Component) -> type[BaseModel]:
+    """Import the model that a named schema is."""
+    from pydantic import BaseModel
+
+    loaded = import_component(component)
+    is_base = loaded is BaseModel
+    if isinstance(loaded, type) and issubclass(loaded, BaseModel) and not is_base:
+        return loaded
+    kind = loaded if isinstance(loaded, type) else type(loaded)
+    raise PluginContractError(
+        f"{component.origin}: {component.value} is no pydantic model, found "
+        f"{'the class' if kind is loaded else 'an object of the type'} {kind.__name__}"
+        "; declare a subclass of pydantic.BaseModel"
+    )
+
+
+SCHEMAS = Kind(NAME, NoHooks, load=import_schema)
 
 
 def schema_components() -> list[Component]:

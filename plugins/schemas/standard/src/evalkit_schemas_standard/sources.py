@@ -11,8 +11,14 @@ from typing import Any
 from pydantic import BaseModel
 
 from evalkit_schemas_standard.from_models import shape_of_model
-from evalkit_schemas_standard.scalars import FLOATS, INTEGERS
-from evalkit_schemas_standard.shapes import ANY_ZONE, NO_ZONE, Member, Shape
+from evalkit_schemas_standard.scalars import (
+    ANY_ZONE,
+    FLOATS,
+    INTEGERS,
+    NO_ZONE,
+    Member,
+    Shape,
+)
 from evalkit_schemas_standard.to_models import python_name
 
 _SIZED = {

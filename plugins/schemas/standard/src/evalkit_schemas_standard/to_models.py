@@ -29,13 +29,16 @@ from pydantic_core import SchemaError as PydanticSchemaError
 from evalkit.errors import SchemaError
 from evalkit_schemas_standard.field_names import check_members
 from evalkit_schemas_standard.scalars import (
+    ANY_ZONE,
     FLOATS,
     INTEGERS,
+    NO_ZONE,
+    Member,
     Semantics,
+    Shape,
     Stored,
     Unit,
 )
-from evalkit_schemas_standard.shapes import ANY_ZONE, NO_ZONE, Member, Shape
 
 _TYPES: dict[str, Any] = {
     "string": str,

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from evalkit.errors import SchemaError
 from evalkit_schemas_standard.arrow import arrow_schema
 from evalkit_schemas_standard.from_models import shape_of_model
-from evalkit_schemas_standard.shapes import Shape
+from evalkit_schemas_standard.scalars import Shape
 
 if TYPE_CHECKING:
     import pyarrow as pa

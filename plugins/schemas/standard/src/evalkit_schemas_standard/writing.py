@@ -21,15 +21,15 @@ from evalkit_adapters_rows import file_frames, validated_rows
 from evalkit_schemas_standard.arrow import arrow_schema
 from evalkit_schemas_standard.field_names import declared_keys
 from evalkit_schemas_standard.folders import new_folder
-from evalkit_schemas_standard.identity import schema_identity
+from evalkit_schemas_standard.from_models import schema_identity
 from evalkit_schemas_standard.partitions import (
     Partitions,
+    UniqueIds,
     as_json,
     check_partition_fields,
     folder_of,
 )
 from evalkit_schemas_standard.reading import tables_of
-from evalkit_schemas_standard.unique_ids import UniqueIds
 from evalkit_schemas_standard.values import arrow_table
 
 if TYPE_CHECKING:
@@ -159,10 +159,7 @@ def _counted(rows: Iterable[Any], places: _Places) -> Iterator[Any]:
 
 
 def _rows_of(
-    files: Sequence[str | Path],
-    model: type[BaseModel],
-    places: _Places,
-    keys: set[str],
+    files: Sequence[str | Path], model: type[BaseModel], places: _Places, keys: set[str]
 ) -> Iterator[BaseModel]:
     """Read files; once a row breaks the schema, the others are only checked."""
     problems: list[str] = []

@@ -59,10 +59,10 @@ if TYPE_CHECKING:
     from evalkit_testing.schemas import SCHEMA_LAWS as SCHEMA_LAWS
     from evalkit_testing.schemas import SchemaLawError as SchemaLawError
     from evalkit_testing.schemas import check_schema as check_schema
+    from evalkit_testing.storage import STORAGE_LAWS as STORAGE_LAWS
     from evalkit_testing.storage import StorageLawError as StorageLawError
     from evalkit_testing.storage import check_storage as check_storage
-    from evalkit_testing.store_laws import STORAGE_LAWS as STORAGE_LAWS
-    from evalkit_testing.task_laws import TASK_LAWS as TASK_LAWS
+    from evalkit_testing.tasks import TASK_LAWS as TASK_LAWS
     from evalkit_testing.tasks import TaskLawError as TaskLawError
     from evalkit_testing.tasks import check_task as check_task
 
@@ -79,10 +79,8 @@ _HOMES = {
     "perturbations.checking": "PerturbationLawError check_perturbation",
     "perturbations.laws": "PERTURBATION_LAWS",
     "schemas": "SCHEMA_LAWS SchemaLawError check_schema",
-    "storage": "StorageLawError check_storage",
-    "store_laws": "STORAGE_LAWS",
-    "task_laws": "TASK_LAWS",
-    "tasks": "TaskLawError check_task",
+    "storage": "STORAGE_LAWS StorageLawError check_storage",
+    "tasks": "TASK_LAWS TaskLawError check_task",
 }
 
 __all__ = sorted(name for names in _HOMES.values() for name in names.split())

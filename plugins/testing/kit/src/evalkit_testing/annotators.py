@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from evalkit import EvalkitError
 from evalkit.catalog import Registry, Resolver
 from evalkit_annotators_columns import Answer, BoundAnnotator, ask_rows
-from evalkit_testing.global_random import global_seed
 from evalkit_testing.laws import (
     Law,
     LawBroken,
@@ -16,16 +15,13 @@ from evalkit_testing.laws import (
     NotTried,
     check_laws,
     chosen_laws,
+    global_seed,
     told_alone,
 )
 
 
 class AnnotatorLawError(LawError):
-    """An annotator breaks a law.
-
-    Attributes:
-        law: Name of the law, one of `ANNOTATOR_LAWS`.
-    """
+    """An annotator breaks a law; `law` is its name, one of `ANNOTATOR_LAWS`."""
 
 
 class _Trial(NamedTuple):

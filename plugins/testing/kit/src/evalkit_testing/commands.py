@@ -39,11 +39,7 @@ print(json.dumps([name for name in sys.argv[2:] if name in sys.modules]))
 
 
 class CommandLawError(LawError):
-    """A command breaks a law.
-
-    Attributes:
-        law: Name of the law, one of `COMMAND_LAWS`.
-    """
+    """A command breaks a law; `law` is its name, one of `COMMAND_LAWS`."""
 
 
 @dataclass

@@ -62,7 +62,7 @@ GROUPS: Mapping[str, tuple[Group, ...]] = {
             "best-and-worst",
             ("missing", "null", "left-out", "nan", "reasons", "perfect"),
         ),
-    ),
+    )
 }
 """Groups of the kinds whose laws are many; other kinds have one."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import enum
 import math
+import re
 import types
 from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
+from evalkit.catalog import BoundTask
 from evalkit_testing.checking import collect_drawn
 
 _TEXTS = ("a", "b", "a red car", "The car!", "Straße", "日本", "e\u0301", "", " ", "7")
@@ -186,3 +188,61 @@ def _range(low: Any, high: Any, wide: Any) -> tuple[Any, Any]:
     if low is None:
         return high - 2 * wide, high
     return low, low + 2 * wide if high is None else high
+
+
+_MANY = 40
+
+
+def drawn_examples(task: BoundTask, count: int) -> list[dict[str, Any]]:
+    """Return examples that the task's `Input` takes."""
+    return drawn_rows(task.Input, count)
+
+
+def drawn_responses(task: BoundTask, count: int = _MANY) -> list[dict[str, Any]]:
+    """Return responses that the task's `Output` takes, with answers that are labels."""
+    return drawn_rows(task.Output, count, _answers(task))
+
+
+def _answers(task: BoundTask) -> Mapping[str, st.SearchStrategy[Any]]:
+    if task.answer_field is None or not task.labels:
+        return {}
+    return {task.answer_field: _labels(task)}
+
+
+def answers_of(task: BoundTask) -> st.SearchStrategy[Any] | None:
+    """Draw answers: labels where there are some, or what `Output` takes, once read."""
+    field = task.Output.model_fields.get(task.answer_field or "")
+    if field is None:
+        return None
+    return _labels(task) if task.labels else read_values_of(field)
+
+
+def _labels(task: BoundTask) -> st.SearchStrategy[Any]:
+    label = st.sampled_from([*(task.labels or ())])
+    is_list = task.answer_kind in ("all-of", "ranked")
+    return st.lists(label, max_size=3, unique=True) if is_list else label
+
+
+def damaged_rows(
+    model: type[BaseModel], row: Mapping[str, Any], key: str | None
+) -> list[tuple[str, dict[str, Any]]]:
+    """Return copies of a row that lack a required field, or hold an object in it."""
+    required = [
+        info.alias or name
+        for name, info in model.model_fields.items()
+        if info.is_required() and (info.alias or name) in row
+    ]
+    copies = []
+    for name in required:
+        if name == key:
+            continue
+        without = {other: value for other, value in row.items() if other != name}
+        copies.append((name, without))
+        if not isinstance(row[name], Mapping):
+            copies.append((name, {**row, name: {"strange": [1]}}))
+    return copies
+
+
+def names_field(text: str, name: str) -> bool:
+    """Tell whether a message names a field, and not only as a part of a word."""
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None

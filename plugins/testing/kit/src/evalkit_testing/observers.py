@@ -30,11 +30,7 @@ from evalkit_testing.laws import (
 
 
 class ObserverLawError(LawError):
-    """An observer breaks a law.
-
-    Attributes:
-        law: Name of the law, one of `OBSERVER_LAWS`.
-    """
+    """An observer breaks a law; `law` is its name, one of `OBSERVER_LAWS`."""
 
 
 class _Asked(BaseModel):

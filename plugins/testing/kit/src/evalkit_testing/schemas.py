@@ -9,7 +9,6 @@ from typing import Any, cast
 from pydantic import BaseModel, ValidationError
 
 from evalkit import EvalkitError, Registry
-from evalkit_testing.damage import damaged_rows, names_field
 from evalkit_testing.laws import (
     Law,
     LawBroken,
@@ -18,14 +17,11 @@ from evalkit_testing.laws import (
     chosen_laws,
     told_alone,
 )
+from evalkit_testing.model_rows import damaged_rows, names_field
 
 
 class SchemaLawError(LawError):
-    """A schema breaks a law.
-
-    Attributes:
-        law: Name of the law, one of `SCHEMA_LAWS`.
-    """
+    """A schema breaks a law; `law` is its name, one of `SCHEMA_LAWS`."""
 
 
 @dataclass

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalkit_commands_authoring.doctor.environment import Environment
 from evalkit_commands_authoring.doctor.findings import ERROR, SEVERITIES, Finding
 from evalkit_commands_authoring.doctor.imports import (
     TIMEOUT,
@@ -17,26 +16,23 @@ from evalkit_commands_authoring.doctor.imports import (
     check_imports,
     import_all,
 )
-from evalkit_commands_authoring.doctor.installations import (
-    check_editable,
-    check_left_over,
-)
+from evalkit_commands_authoring.doctor.installed import Environment
 from evalkit_commands_authoring.doctor.names import (
+    check_cache,
     check_clashes,
+    check_data,
     check_hidden,
     check_metadata,
     check_shadowed,
-)
-from evalkit_commands_authoring.doctor.settings import (
-    check_cache,
-    check_data,
     check_variables,
 )
 from evalkit_commands_authoring.doctor.versions import (
     CORE,
     check_core,
+    check_editable,
     check_foreign,
     check_in_step,
+    check_left_over,
     check_python,
     check_requirements,
     check_script,

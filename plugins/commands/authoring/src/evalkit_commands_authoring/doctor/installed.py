@@ -5,14 +5,19 @@ from __future__ import annotations
 import csv
 import importlib.metadata
 import json
+import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
+
+if TYPE_CHECKING:
+    from evalkit.catalog import Catalog
+
 
 GROUP = "evalkit."
 """How the groups of entry points begin in which plugins are declared."""
@@ -155,3 +160,40 @@ def is_of_evalkit(distribution: Installed) -> bool:
     """Tell whether a distribution is a part of evalkit, or holds plugins of it."""
     begins = normalised(distribution.name).startswith(("evalkit-", "evalkit_"))
     return begins or bool(distribution.entry_points)
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The environment, read when it is first asked for.
+
+    Attributes:
+        variables: The environment variables.
+        own_commands: Names of the commands that the command line itself has.
+    """
+
+    variables: Mapping[str, str] = field(default_factory=lambda: {**os.environ})
+    own_commands: frozenset[str] = frozenset()
+
+    @cached_property
+    def everything(self) -> list[Installed]:
+        """All distributions."""
+        return find_installed()
+
+    @cached_property
+    def of_evalkit(self) -> list[Installed]:
+        """Those that are a part of evalkit, or hold plugins of it."""
+        return [each for each in self.everything if is_of_evalkit(each)]
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """What evalkit finds."""
+        from evalkit.catalog import find_components
+
+        return find_components()
+
+    def named(self, name: str) -> Installed | None:
+        """Return a distribution of evalkit's by its name; None if it is not there."""
+        from evalkit_commands_authoring.doctor.installed import normalised
+
+        found = (each for each in self.everything if normalised(each.name) == name)
+        return next(found, None)

@@ -41,11 +41,7 @@ def _main() -> None:
                 found = getattr(found, part)
         except BaseException as error:
             problem = f"{type(error).__name__}: {error}"[:2000]
-        done = {
-            "done": value,
-            "seconds": _now() - start,
-            "problem": problem,
-        }
+        done = {"done": value, "seconds": _now() - start, "problem": problem}
         report.write(json.dumps(done) + "\n")
         report.flush()
     leave(0)

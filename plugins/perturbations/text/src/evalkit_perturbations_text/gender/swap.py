@@ -7,23 +7,20 @@ from random import Random
 from typing import Any, ClassVar
 
 from evalkit import Edit, Parameters
-from evalkit_perturbations_text.copy_texts import is_changed
-from evalkit_perturbations_text.fairness_perturbations import FairnessPerturbation
-from evalkit_perturbations_text.gender.contexts import DECISIONS
-from evalkit_perturbations_text.gender.phrases import is_fixed
-from evalkit_perturbations_text.gender.words import swapped_words
-from evalkit_perturbations_text.grammar.tokens import (
-    APOSTROPHES,
-    Tokens,
-    word_set,
-)
-from evalkit_perturbations_text.letter_case import with_case_of
-from evalkit_perturbations_text.names.assignment import assign_names, name_edits
+from evalkit_perturbations_text.gender.contexts import DECISIONS, is_fixed
+from evalkit_perturbations_text.gender.titles import swapped_words
+from evalkit_perturbations_text.grammar.tokens import APOSTROPHES, Tokens, word_set
 from evalkit_perturbations_text.names.counterparts import counterparts
 from evalkit_perturbations_text.names.country_names import Gender, OneGender
 from evalkit_perturbations_text.names.lists import first_names
 from evalkit_perturbations_text.names.person_names import find_first_names
-from evalkit_perturbations_text.text_perturbations import Share
+from evalkit_perturbations_text.names.swap import assign_names, name_edits
+from evalkit_perturbations_text.text_perturbations import (
+    FairnessPerturbation,
+    Share,
+    is_changed,
+    with_case_of,
+)
 
 
 class GenderSwapParameters(Parameters):

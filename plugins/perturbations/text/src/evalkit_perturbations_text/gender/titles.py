@@ -3,12 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
 from typing import NamedTuple
 
-from evalkit_perturbations_text.gender.words import swapped_words
 from evalkit_perturbations_text.grammar import pronoun_contexts as contexts
 from evalkit_perturbations_text.grammar.tokens import APOSTROPHES, Tokens, word_set
 from evalkit_perturbations_text.names.lists import first_names
+
+_FILE = "data/gender_pairs.tsv"
+
+
+@cache
+def swapped_words() -> dict[str, str]:
+    """Return the counterpart of each word that has the same one wherever it stands."""
+    found = {"he": "she", "she": "he", "him": "her"}
+    for male, female, direction in _rows():
+        if direction in "=>":
+            found[male] = female
+        if direction in "=<":
+            found[female] = male
+    return found
+
+
+def _rows() -> list[tuple[str, str, str]]:
+    folder = files("evalkit_perturbations_text")
+    lines = folder.joinpath(_FILE).read_text("utf-8").splitlines()
+    rows = []
+    for line in lines:
+        if line and not line.startswith("#"):
+            male, female, direction = line.split("\t")
+            rows.append((male, female, direction))
+    return rows
 
 
 class Swap(NamedTuple):

@@ -6,7 +6,7 @@ import re
 from functools import cached_property
 
 from evalkit import Edit
-from evalkit_perturbations_text.letter_case import with_case_of
+from evalkit_perturbations_text.text_perturbations import with_case_of
 
 _TOKEN = re.compile(r"[\w\u0300-\u036f\u200b-\u200d\u2060\u00ad]+|[^\w\s]")
 """A word with its combining marks and invisible joiners, or one sign."""

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from evalkit_perturbations_text.names import words as name_words
 from evalkit_perturbations_text.names.country_names import (
+    REVIEWED_NAMES,
     Gender,
     OneGender,
     country_first_names,
     country_spellings,
     without_accents,
 )
-from evalkit_perturbations_text.names.reviewed_country_names import REVIEWED_NAMES
 
 _SAME_ORDER = 0.04
 """Share, of the more frequent use, from which a name counts as both genders'."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from evalkit_perturbations_text.grammar import pronoun_contexts as contexts
-from evalkit_perturbations_text.grammar.person_verbs import (
+from evalkit_perturbations_text.grammar.pronoun_phrases import (
     PERSONAL_VERBS,
     infinitives,
     verb_forms,
@@ -15,9 +15,13 @@ from evalkit_perturbations_text.grammar.person_verbs import (
 from evalkit_perturbations_text.grammar.tokens import APOSTROPHES, Tokens, word_set
 from evalkit_perturbations_text.names import words as name_words
 from evalkit_perturbations_text.names.country_names import Gender
-from evalkit_perturbations_text.names.dates import is_month, is_season, may_be_month
 from evalkit_perturbations_text.names.lists import first_names, surnames
-from evalkit_perturbations_text.names.places import is_place
+from evalkit_perturbations_text.names.places import (
+    is_month,
+    is_place,
+    is_season,
+    may_be_month,
+)
 
 
 class Mention(NamedTuple):

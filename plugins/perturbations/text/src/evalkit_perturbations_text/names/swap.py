@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from random import Random
@@ -11,9 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, model_validator
 
 from evalkit import DataError, Edit, Parameters
-from evalkit_perturbations_text.fairness_perturbations import FairnessPerturbation
-from evalkit_perturbations_text.grammar.tokens import Tokens
-from evalkit_perturbations_text.names.assignment import assign_names, name_edits
+from evalkit_perturbations_text.grammar.tokens import APOSTROPHES, Tokens, article_edits
 from evalkit_perturbations_text.names.country_names import Gender
 from evalkit_perturbations_text.names.groups import (
     CENSUS,
@@ -21,9 +19,10 @@ from evalkit_perturbations_text.names.groups import (
     NameGroup,
     group_problem,
     name_group,
+    read_names,
+    with_name_groups,
 )
 from evalkit_perturbations_text.names.lists import first_names
-from evalkit_perturbations_text.names.own_lists import read_names
 from evalkit_perturbations_text.names.person_names import (
     Mention,
     find_first_names,
@@ -34,8 +33,74 @@ from evalkit_perturbations_text.names.recognition import (
     last_names_in,
     person_spans,
 )
-from evalkit_perturbations_text.names.tags import with_name_groups
-from evalkit_perturbations_text.text_perturbations import Share
+from evalkit_perturbations_text.text_perturbations import (
+    FairnessPerturbation,
+    Share,
+    with_case_of,
+)
+
+
+def assign_names(
+    texts: Sequence[Tokens],
+    mentions: Sequence[Sequence[Mention]],
+    candidates: Callable[[str], Iterable[str]],
+) -> dict[str, str]:
+    """Choose a replacement for each name."""
+    chosen: dict[str, str] = {}
+    taken: set[str] = set()
+    for found in mentions:
+        for mention in found:
+            if mention.name in chosen:
+                continue
+            if not taken:
+                taken.update(*(text.lower for text in texts))
+            for name in candidates(mention.name):
+                if name.lower() not in taken:
+                    chosen[mention.name] = name
+                    taken.add(name.lower())
+                    break
+    return chosen
+
+
+def name_edits(
+    texts: Sequence[Tokens],
+    mentions: Sequence[Sequence[Mention]],
+    chosen: Mapping[str, str],
+) -> list[list[Edit]]:
+    """Make the edits that replace names."""
+    edits: list[list[Edit]] = []
+    for text, found in zip(texts, mentions, strict=True):
+        made: list[Edit] = []
+        for mention in found:
+            if mention.name in chosen:
+                made += _edits_of(text, mention.position, chosen[mention.name])
+        edits.append(made)
+    return edits
+
+
+def _edits_of(text: Tokens, position: int, name: str) -> list[Edit]:
+    start, end = text.spans[position]
+    form = text.forms[position]
+    new = name.lower() if form.islower() else with_case_of(form, name)
+    edits = article_edits(text, position, name)
+    if _has_bare_apostrophe(text, position) and not new.lower().endswith("s"):
+        end = text.spans[position + 1][1]
+        new += text.forms[position + 1] + ("S" if new.isupper() else "s")
+    return [*edits, Edit(start, end, new)]
+
+
+def _has_bare_apostrophe(text: Tokens, position: int) -> bool:
+    """Tell whether `James' book` has a possessive, and not the end of a quotation."""
+    if not text.word(position).endswith("s") or not text.touches(position):
+        return False
+    if text.form(position + 1) not in APOSTROPHES or text.touches(position + 1):
+        return False
+    opened = any(
+        text.forms[place] in "'‘" and not text.touches(place - 1)
+        for place in range(position)
+    )
+    return not opened and text.form(position + 2)[:1].isalpha()
+
 
 RULES = "rules"
 """Name of the recogniser that is built in."""

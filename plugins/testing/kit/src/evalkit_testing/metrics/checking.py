@@ -14,11 +14,14 @@ from evalkit.hookspecs import AnswerKind
 from evalkit.scoring import why_not
 from evalkit_testing.checking import MAX_EXAMPLES, Checks
 from evalkit_testing.laws import Law, LawError, MissingOption, chosen_laws, told_alone
-from evalkit_testing.metrics.drawing import (
+from evalkit_testing.metrics.laws import LAWS
+from evalkit_testing.metrics.subjects import Row, Sample, Subject
+from evalkit_testing.metrics.trials import (
     DRAWN_KINDS,
     DRAWS,
     LABELS,
     Source,
+    Trial,
     Triple,
     drawn_source,
     given_source,
@@ -27,10 +30,6 @@ from evalkit_testing.metrics.drawing import (
     source_of_sets,
     source_of_task,
 )
-from evalkit_testing.metrics.laws import LAWS
-from evalkit_testing.metrics.samples import Row, Sample
-from evalkit_testing.metrics.subjects import Subject
-from evalkit_testing.metrics.trials import Trial
 
 OF_THE_SAME = (
     *("repeatable", "stateless", "order", "answers", "batches", "split", "tags"),
@@ -41,11 +40,7 @@ _MORE = 10
 
 
 class MetricLawError(LawError):
-    """A metric breaks a law.
-
-    Attributes:
-        law: Name of the law, one of `LAWS`.
-    """
+    """A metric breaks a law; `law` is its name, one of `LAWS`."""
 
 
 @told_alone

@@ -21,10 +21,14 @@ from evalkit.scoring import (
     metric_statistics,
 )
 from evalkit_testing.laws import LawBroken
-from evalkit_testing.metrics.comparisons import VALUE_TOLERANCE, is_close, name_part
-from evalkit_testing.metrics.samples import Row
-from evalkit_testing.metrics.subjects import Part, Subject
-from evalkit_testing.metrics.trials import Trial, positions_of
+from evalkit_testing.metrics.subjects import Part, Row, Subject
+from evalkit_testing.metrics.trials import (
+    VALUE_TOLERANCE,
+    Trial,
+    is_close,
+    name_part,
+    positions_of,
+)
 
 _MARKS = ("Zq7xKv2", "\u0436\u8a9e\u306c\u0449")
 """Texts that no reason has by chance: one of ASCII, and one without."""

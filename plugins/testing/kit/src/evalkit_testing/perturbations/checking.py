@@ -19,14 +19,6 @@ from evalkit_testing.laws import (
     told_alone,
 )
 from evalkit_testing.perturbations.another_process import check_elsewhere
-from evalkit_testing.perturbations.drawing import (
-    PROTECTED,
-    ExampleSource,
-    PerturbationSample,
-    example_source,
-    listed_samples,
-    perturbation_samples,
-)
 from evalkit_testing.perturbations.laws import (
     OTHER,
     PERTURBATION_LAWS,
@@ -39,7 +31,15 @@ from evalkit_testing.perturbations.subjects import (
     Target,
     strengths_of,
 )
-from evalkit_testing.perturbations.trials import PerturbationTrial
+from evalkit_testing.perturbations.trials import (
+    PROTECTED,
+    ExampleSource,
+    PerturbationSample,
+    PerturbationTrial,
+    example_source,
+    listed_samples,
+    perturbation_samples,
+)
 
 FIELDS = ("text", "context")
 """The fields of an example that is of no task."""
@@ -55,11 +55,7 @@ _OF_COPIES = frozenset(law.name for law in PERTURBATION_LAWS) - {
 
 
 class PerturbationLawError(LawError):
-    """A perturbation breaks a law.
-
-    Attributes:
-        law: Name of the law, one of `PERTURBATION_LAWS`.
-    """
+    """A perturbation breaks a law; `law` is its name, one of `PERTURBATION_LAWS`."""
 
 
 @told_alone

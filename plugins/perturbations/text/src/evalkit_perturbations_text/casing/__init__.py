@@ -1,1 +1,0 @@
-"""Upper and lower case."""

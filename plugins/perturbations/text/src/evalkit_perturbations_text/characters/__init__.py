@@ -1,1 +1,0 @@
-"""Characters that look alike, or that cannot be seen."""

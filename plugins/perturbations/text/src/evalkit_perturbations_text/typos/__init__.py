@@ -1,1 +1,0 @@
-"""Slips of keys, spaces, spelling and scanning."""

@@ -49,12 +49,11 @@ class Keeping(Model):
         if not request.continuations:
             one = text(self.said).completions
             return Reply(completions=one * request.completions)
-        return Reply(
-            continuations=tuple(
-                Continuation(logprob=-float(len(each)), tokens=len(each.split()))
-                for each in request.continuations
-            )
+        scored = (
+            Continuation(logprob=-float(len(each)), tokens=len(each.split()))
+            for each in request.continuations
         )
+        return Reply(continuations=tuple(scored))
 
 
 def instance(
@@ -101,15 +100,15 @@ def run_folder(
     return f"helm:{folder}"
 
 
-def asked(reference: str, model: Keeping | None = None, **more: Any) -> list[Request]:
+def asked(reference: str, model: Keeping | None = None) -> list[Request]:
     """Return what a model is asked."""
     model = model or Keeping(kind="base")
-    predict(reference, model, asked=Asked(is_cached=False), **more)
+    predict(reference, model, asked=Asked(is_cached=False))
     return model.asked
 
 
-def prompts(reference: str, **more: Any) -> list[str]:
-    return [str(request.prompt) for request in asked(reference, **more)]
+def prompts(reference: str) -> list[str]:
+    return [str(request.prompt) for request in asked(reference)]
 
 
 OPTIONS = "A. First\nB. Second\nC. Third\n"
@@ -181,56 +180,52 @@ def own(runs: Sequence[Any]) -> list[dict[str, Any]]:
     folder = os.environ.get("EVALKIT_HELM")
     if not folder:
         pytest.skip("EVALKIT_HELM names no folder of helm")
-    script = str(Path(__file__).with_name("helm_own.py"))
-    done = subprocess.run(
-        [sys.executable, script, folder],
-        input="\n".join(map(json.dumps, runs)),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    lines = [each for each in done.stdout.splitlines() if each.startswith("{")]
-    return [json.loads(each) for each in lines]
+    command = [sys.executable, str(Path(__file__).with_name("helm_own.py")), folder]
+    lines = "\n".join(map(json.dumps, runs))
+    said = subprocess.run(command, input=lines, stdout=-1, text=True, check=True).stdout
+    return [json.loads(each) for each in said.splitlines() if each.startswith("{")]
+
+
+DRAWN: dict[str, Sequence[Any]] = {
+    "instructions": ["", "Answer {briefly}.\n", "Pick one."],
+    "input_prefix": ["Input: ", "", "Q{1}: "],
+    "input_suffix": ["\n", " | "],
+    "output_prefix": ["Output: ", "Answer:\n", "A:"],
+    "output_suffix": ["\n", " }.\n"],
+    "reference_prefix": ["A. ", "(a) ", " 1: "],
+    "reference_suffix": ["\n", ";"],
+    "instance_prefix": ["\n", "\n###\n", ""],
+    "global_prefix": ["", "<s>", "{}"],
+    "global_suffix": ["", "</s>"],
+    "chain_of_thought_prefix": ["", "Because {"],
+    "max_train_instances": range(4),
+    "sample_train": [True, True, False],
+    "multi_label": [False, False, True],
+    "max_eval_instances": [None, 3, 5],
+    "eval_splits": [None, ["test"], ["valid", "test"]],
+    "substitutions": [[], [{"source": "([0-9]+)", "target": r"<\1>"}]],
+    "num_train_trials": [1, 2],
+}
 
 
 def run_of(rng: random.Random) -> tuple[dict[str, Any], list[Any]]:
     """Draw an adapter spec, and instances."""
-    method = rng.choice(METHODS)
-    is_scored = method in SEPARATE
-    adapter: dict[str, Any] = {
-        "method": method,
-        "instructions": rng.choice(["", "Answer {briefly}.\n", "Pick one."]),
-        "input_prefix": rng.choice(["Input: ", "", "Q{1}: "]),
-        "input_suffix": rng.choice(["\n", " | "]),
-        "output_prefix": rng.choice(["Output: ", "Answer:\n", "A:"]),
-        "output_suffix": "" if is_scored else rng.choice(["\n", " }.\n"]),
-        "reference_prefix": rng.choice(["A. ", "(a) ", " 1: "]),
-        "reference_suffix": rng.choice(["\n", ";"]),
-        "instance_prefix": rng.choice(["\n", "\n###\n", ""]),
-        "global_prefix": rng.choice(["", "<s>", "{}"]),
-        "global_suffix": "" if is_scored else rng.choice(["", "</s>"]),
-        "chain_of_thought_prefix": rng.choice(["", "Because {"]),
-        "max_train_instances": 0 if method == "ranking_binary" else rng.randrange(4),
-        "num_train_trials": 1,
-        "sample_train": rng.random() < 0.7,
-        "multi_label": method not in CHOICES[1:] and rng.random() < 0.4,
-        "num_outputs": 1,
-        "max_eval_instances": rng.choice([None, 3, 5]),
-        "eval_splits": rng.choice([None, ["test"], ["valid", "test"]]),
-    }
-    if not is_scored:
-        substitutions = [[], [{"source": "([0-9]+)", "target": r"<\1>"}]]
-        adapter["substitutions"] = rng.choice(substitutions)
-    if adapter["sample_train"] and adapter["max_train_instances"]:
-        adapter["num_train_trials"] = rng.choice([1, 2])
+    adapter = {key: rng.choice(values) for key, values in DRAWN.items()}
+    adapter |= {"method": (method := rng.choice(METHODS)), "num_outputs": 1}
+    if method in SEPARATE:
+        adapter |= {"output_suffix": "", "global_suffix": "", "substitutions": []}
+    if method == "ranking_binary":
+        adapter["max_train_instances"] = 0
+    if method == CHOICES[1]:
+        adapter["multi_label"] = False
+    if not (adapter["sample_train"] and adapter["max_train_instances"]):
+        adapter["num_train_trials"] = 1
     instances = []
     for number in range(16):
-        options = rng.sample(WORDS, 3)
         right = rng.sample(range(3), rng.choice([1, 1, 2]))
         split = ("train", "test", "valid", "test")[number % 4]
         more = {"extra_data": {"chain_of_thought": f"reason {number}"}}
-        said = f"{rng.choice(WORDS)} {number}"
+        said, options = f"{rng.choice(WORDS)} {number}", rng.sample(WORDS, 3)
         instances.append(instance(said, options, right, split, **more))
     return adapter, instances
 
@@ -261,13 +256,10 @@ def test_perturbed_texts_are_helms(tmp_path: Path) -> None:
         {"class_name": f"{FOLDER}.{name}Perturbation", "args": args}
         for name, args in AUGMENTED
     ]
-    augmenter = {
-        "perturbation_specs": specs,
-        "should_augment_eval_instances": True,
-        "should_include_original_eval": True,
-        "should_skip_unchanged_eval": True,
-        "seeds_per_instance": 3,
-    }
+    keys = ("include_original", "skip_unchanged")
+    augmenter: dict[str, Any] = {f"should_{key}_eval": True for key in keys}
+    augmenter |= {"should_augment_eval_instances": True, "seeds_per_instance": 3}
+    augmenter["perturbation_specs"] = specs
     adapter = {"method": "generation", "max_train_instances": 0}
     instances = [instance(each, ["yes"], [0], "test") for each in SENTENCES]
     reference = run_folder(tmp_path, adapter, instances, data_augmenter_spec=augmenter)
@@ -275,16 +267,13 @@ def test_perturbed_texts_are_helms(tmp_path: Path) -> None:
     assert {each.variants for each in declared} == {3}
     found = set()
     for each in declared:
-        out = tmp_path / "copies.jsonl"
-        name = reference_of(each.name, each.options)
-        perturb_dataset(
-            reference, out, perturbations=[name], variants=3, overwrite=True
-        )
-        for line in out.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            found.add((row["input_id"], row["input"]))
-    spec = {"adapter_spec": {**adapter, "num_outputs": 1}}
-    spec["data_augmenter_spec"] = augmenter
+        names = [reference_of(each.name, each.options)]
+        out = tmp_path / f"{each.name}.jsonl"
+        perturb_dataset(reference, out, perturbations=names, variants=3)
+        rows = map(json.loads, out.read_text(encoding="utf-8").splitlines())
+        found |= {(row["input_id"], row["input"]) for row in rows}
+    asking = {**adapter, "num_outputs": 1}
+    spec = {"adapter_spec": asking, "data_augmenter_spec": augmenter}
     [expected] = own([{"spec": spec, "instances": instances}])
     assert found == {(uid, said) for uid, _, said in expected["texts"]}
 

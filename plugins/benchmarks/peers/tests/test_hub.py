@@ -86,22 +86,16 @@ def scored(reference: str, said: str) -> evalkit.Result:
 
 
 def test_solvers_become_a_prompt(tmp_path: Path) -> None:
-    solvers = [
-        {
-            "name": "system_message",
-            "args": {"template": "Be {tone}. {x}", "tone": "brief"},
-        },
-        {
-            "name": "prompt_template",
-            "args": {"template": "{{{level}}} {prompt} {unknown} {n}", "n": 3},
-        },
-        {"name": "chain_of_thought", "args": {"template": "{prompt}\nWhy?"}},
-        {"name": "user_message", "args": {"template": "Answer {level}."}},
-        {"name": "generate", "args": {"temperature": 0.5, "stop_seqs": ["\n"]}},
+    steps = [
+        ("system_message", {"template": "Be {tone}. {x}", "tone": "brief"}),
+        ("prompt_template", {"template": "{{{level}}} {prompt} {unknown} {n}", "n": 3}),
+        ("chain_of_thought", {"template": "{prompt}\nWhy?"}),
+        ("user_message", {"template": "Answer {level}."}),
+        ("generate", {"temperature": 0.5, "stop_seqs": ["\n"]}),
     ]
+    solvers = [{"name": name, "args": args} for name, args in steps]
     fields = {"input": "q", "target": "a", "metadata": ["level"]}
-    reference = file_of(tmp_path, task(field_spec=fields, solvers=solvers))
-    first, second = asked(reference)
+    first, second = asked(file_of(tmp_path, task(field_spec=fields, solvers=solvers)))
     assert first == [
         ("system", "Be brief. {x}"),
         ("user", f"{{easy}} {ROWS[0]['q']} {{unknown}} 3\nWhy?"),
@@ -112,34 +106,27 @@ def test_solvers_become_a_prompt(tmp_path: Path) -> None:
 
 def test_options_are_listed(tmp_path: Path) -> None:
     template = "{question}\n{letters}\n{choices}"
-    solver = {"name": "multiple_choice", "args": {"template": template}}
-    first, second = asked(file_of(tmp_path, chosen(solver)))
+    first, second = asked(
+        file_of(tmp_path, chosen({**CHOICE, "args": {"template": template}}))
+    )
     assert first[-1][1] == f"{ROWS[0]['q']}\nA,B,C\nA) Rome\nB) Paris\nC) Oslo"
     assert second[-1][1] == f"{ROWS[1]['q']}\nA,B\nA) Tiber\nB) Po"
-
-
-def test_evalkit_has_its_own_wording(tmp_path: Path) -> None:
     for args in ({}, {"cot": True}):
         reference = file_of(tmp_path, chosen({**CHOICE, "args": args}))
         [(_, said)], _ = asked(reference)
-        assert "ANSWER: LETTER" in said
-        assert "A,B,C" in said
+        assert "ANSWER: LETTER, in which LETTER is one of A,B,C." in said
         assert ("step by step" in said) == bool(args)
-        notices = scored(reference, "ANSWER: B").notices
-        assert "multiple_choice has no template, and gets evalkit's own" in notices
+        told = "multiple_choice has no template, and gets evalkit's own"
+        assert told in read(reference).plugin.notices
 
 
 SCORES = [
     ("match", {}, "It is **Paris**.", 0.5),
-    ("match", {"location": "begin"}, "paris, it is", 0.5),
     ("match", {"ignore_case": False}, "paris", 0.0),
     ("includes", {}, "In PARIS or by the Tiber", 1.0),
     ("exact", {}, "the paris!", 0.5),
     ("f1", {}, "Paris Tiber", 2 / 3),
-    ("answer", {"pattern": "line"}, "Hm.\nANSWER: Paris", 0.5),
     ("answer", {"pattern": "word"}, "ANSWER: Rome\nANSWER: tiber.", 0.5),
-    ("answer", {"pattern": "word"}, "Paris", 0.0),
-    ("pattern", {"pattern": r"is (\w+)"}, "it IS paris", 0.5),
     ("pattern", {"pattern": "Par.s"}, "it is Paris", 0.5),
     ("math", {}, "Paris", 0.5),
 ]
@@ -156,33 +143,9 @@ def test_scorers_become_metrics(
 
 
 PIECES = [
-    *(
-        "ANSWER: ",
-        "answer :",
-        "Answer",
-        "A",
-        "b",
-        "C",
-        "D",
-        "B.",
-        "(B)",
-        "$A$",
-        "**C**",
-    ),
-    *(
-        "\n",
-        "\n",
-        " ",
-        " ",
-        ",",
-        ".",
-        "Paris",
-        "paris",
-        "The town is",
-        "is Paris",
-        "42",
-    ),
-    *("$1,200", "3.0", "3", "(42)", "1e3", "-7%", "é"),
+    *("ANSWER: ", "answer :", "Answer", "A", "b", "C", "D", "B.", "(B)", "$A$"),
+    *("**C**", "\n", "\n", " ", " ", ",", ".", "Paris", "paris", "The town is"),
+    *("is Paris", "42", "$1,200", "3.0", "3", "(42)", "1e3", "-7%", "é"),
 ]
 KINDS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("choice", {}, ["A", "B", "C"]),
@@ -212,57 +175,37 @@ def test_replies_are_scored_as_inspect_scores_them(tmp_path: Path) -> None:
         for _ in range(200):
             said = "".join(rng.choices(PIECES, k=rng.randint(1, 7))) or "."
             cases.append((name, args, said, rng.choice(targets), 3))
-    done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("inspect_own.py")), folder],
-        input="\n".join(map(json.dumps, cases)),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    command = [sys.executable, str(Path(__file__).with_name("inspect_own.py")), folder]
+    lines = "\n".join(map(json.dumps, cases))
+    done = subprocess.run(command, input=lines, stdout=-1, text=True, check=True)
     expected = [*map(float, done.stdout.split())]
-    for number, (name, args, _) in enumerate(KINDS):
+    for number in range(len(KINDS)):
         own = slice(200 * number, 200 * (number + 1))
-        found = scores_of(tmp_path / str(number), name, args, cases[own])
+        found = scores_of(tmp_path / str(number), cases[own])
         wrong = [
-            (case[2:4], value)
+            (case, value)
             for case, value, right in zip(cases[own], found, expected[own], strict=True)
             if value != right
         ]
-        assert not wrong, (name, args, len(wrong), wrong[:5])
+        assert not wrong, (len(wrong), wrong[:5])
 
 
-def scores_of(
-    folder: Path, name: str, args: Mapping[str, Any], cases: Sequence[Any]
-) -> list[float]:
+def scores_of(folder: Path, cases: Sequence[Any]) -> list[float]:
     """Return the score of each reply."""
-    is_choice = name == "choice"
-    fields = {"input": "q", "target": "a", **({"choices": "o"} if is_choice else {})}
-    given = task(
-        field_spec=fields,
-        solvers=[CHOICE if is_choice else GENERATE],
-        scorers=[{"name": name, "args": dict(args)}],
-    )
-    reference = file_of(folder, given)
-    options = ["one", "two", "three"]
-    rows = [
-        json.dumps({"q": "?", "a": target, "o": options}) for *_, target, _ in cases
-    ]
-    (folder / "test.jsonl").write_text("\n".join(rows), encoding="utf-8")
-    replies = [
-        {"id": str(n), "answer": case[2]} for n, case in enumerate(cases, start=1)
-    ]
+    name, args = cases[0][:2]
+    reference = file_of(folder, task(scorers=[{"name": name, "args": args}]))
+    if name == "choice":
+        reference = file_of(folder, chosen(CHOICE))
+    options = {"q": "?", "options": ["x", "y", "z"]}
+    rows = [{"a": case[3], "at": case[3], **options} for case in cases]
+    lines = "\n".join(map(json.dumps, rows))
+    (folder / "test.jsonl").write_text(lines, encoding="utf-8")
+    replies = [{"id": str(n), "answer": case[2]} for n, case in enumerate(cases, 1)]
     result = evalkit.evaluate(reference, predictions=replies)
     assert result.examples is not None
-    column = result.headline.metric if result.headline else ""
+    assert result.headline is not None
     frame = result.examples.with_columns(pl.col("id").cast(pl.Int64)).sort("id")
-    return [float(each or 0.0) for each in frame[column].to_list()]
-
-
-def test_letters_are_read_as_options(tmp_path: Path) -> None:
-    reference = file_of(tmp_path, chosen(CHOICE))
-    assert scored(reference, "Hm.\nANSWER: B")["accuracy"].value == 0.5
-    assert scored(reference, "B")["accuracy"].value == 0.0
+    return [float(each or 0.0) for each in frame[result.headline.metric].to_list()]
 
 
 def test_a_target_may_be_a_literal_and_choices_columns(tmp_path: Path) -> None:
@@ -272,32 +215,19 @@ def test_a_target_may_be_a_literal_and_choices_columns(tmp_path: Path) -> None:
 
 
 def test_several_scorers_read_replies_in_their_own_ways(tmp_path: Path) -> None:
-    scorers = [
-        {"name": "answer", "args": {"pattern": "line"}},
-        {"name": "includes"},
-        {"name": "match", "args": {"numeric": True}},
-    ]
+    line = {"name": "answer", "args": {"pattern": "line"}}
+    scorers = [line, {"name": "includes"}, {"name": "match", "args": {"numeric": True}}]
     benchmark = read(file_of(tmp_path, task(scorers=scorers))).plugin.benchmark
     assert len(benchmark.extract) == 2
     assert [each.metric for each in benchmark.metrics] == ["inspect-match"] * 2
 
 
 def test_epochs_are_replications(tmp_path: Path) -> None:
-    reference = file_of(tmp_path, chosen(CHOICE, epochs=3, epoch_reducer="pass_at_2"))
+    reference = file_of(tmp_path, chosen(CHOICE, epochs=3, epoch_reducer="mean"))
     assert len(asked(reference)) == 6
     result = scored(reference, "ANSWER: B")
-    assert result["pass-at-k:k=2"].value == 0.5
+    assert result["accuracy"].value == 0.5
     assert any("--generate temperature=1" in each for each in result.notices)
-
-
-def test_judges_give_grades(tmp_path: Path) -> None:
-    args = {"model": "openai/gpt-4.1-mini", "partial_credit": True}
-    scorers = [{"name": "model_graded_qa", "args": args}]
-    benchmark = read(file_of(tmp_path, task(scorers=scorers))).plugin.benchmark
-    judge = benchmark.judges["grade-1"]
-    assert judge["model"] == "openai:model=gpt-4.1-mini"
-    assert judge["verdict"]["values"] == {"C": 1.0, "P": 0.5, "I": 0.0}
-    assert benchmark.headline.metric == "judge-mean"
 
 
 def test_a_copy_of_the_hub_is_read(
@@ -317,22 +247,24 @@ IMAGES = {"input": "q", "target": "a", "input_image": "image"}
 PARTS = {"pattern": "(a) (b)"}
 WRONG = [
     ({"solvers": [{"name": "use_tools"}, GENERATE]}, "solvers.0.name: use_tools: eval"),
-    ({"solvers": [GENERATE, {"name": "self_critique"}]}, "solvers.1.name: self_criti"),
-    ({"solvers": [GENERATE, GENERATE]}, "solvers.1.name: generate is behind generate"),
-    ({"solvers": [{"name": "chain_of_thought"}]}, "solvers.0: expected generate or"),
-    ({"solvers": [{"name": "plan"}]}, "solvers.0.name: Input should be 'prompt_templ"),
+    (
+        {"solvers": [{"name": "self_critique"}]},
+        "solvers.0.name: self_critique: evalkit",
+    ),
+    ({"solvers": [GENERATE, GENERATE]}, "solvers.0.name: generate or multiple_choice "),
+    ({"solvers": [{"name": "plan"}]}, "solvers.0.name: plan: must be one of chain_of"),
     ({"solvers": [CHOICE]}, "scorers: multiple_choice and the scorer choice go"),
-    ({"field_spec": IMAGES}, "field_spec.input_image: models are sent text alone"),
+    ({"field_spec": IMAGES}, "field_spec.input_image: evalkit does not have this"),
     ({"field_spec": {"inptu": "q"}}, "inptu: evalkit does not know this key. Did you"),
-    ({"split": "test[:5]"}, "split: must be a split"),
+    ({"split": "test[:5]"}, "split: String should match pattern"),
     ({"split": "train"}, "split: no file of the split 'train' is beside the file"),
-    ({"epochs": 2, "epoch_reducer": "mode"}, "epoch_reducer: evalkit does not have m"),
-    ({"epochs": 2, "epoch_reducer": "max"}, "have max but for the scorer choice"),
+    ({"epochs": 2, "epoch_reducer": "mode"}, "epoch_reducer: Input should be 'mean'"),
     ({"epochs": 0}, "epochs: Input should be greater than or equal to 1"),
     ({"scorers": [{"name": "pattern", "args": PARTS}]}, "pattern: must have at most"),
-    ({"scorers": [{"name": "model_graded_fact"}]}, "args.model: name the judge as op"),
+    ({"scorers": [{"name": "answer"}]}, "args.pattern: must be one of letter, word"),
+    ({"scorers": [{"name": "model_graded_fact"}]}, "model_graded_fact: not read. Decl"),
     ({"scorers": [{"name": "f1", "args": {"stop_words": ["x"]}}]}, "stop_words: evalk"),
-    ({"sandbox": "docker"}, "sandbox: evalkit does not know this key. Keys: id"),
+    ({"sandbox": "docker"}, "sandbox: evalkit does not know this key. Leave it out"),
 ]
 
 

@@ -2,57 +2,154 @@
 
 from __future__ import annotations
 
-import glob
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from evalkit.catalog import ReadPlugin
-from evalkit.errors import AdapterError, DataError
+from evalkit.errors import DataError
+from evalkit_adapters_peers.helm_runs import saved_instances
 from evalkit_benchmarks_declared import check_benchmark, dataset_class
-from evalkit_benchmarks_peers.helm_metrics import metrics_of, perturbations_of
-from evalkit_benchmarks_peers.helm_prompts import (
-    ASKED,
-    CANDIDATES,
-    INPUT,
-    JOINT,
-    LANGUAGE,
-    RANKING,
-    Adapter,
-)
-from evalkit_benchmarks_peers.helm_spec import RunSpec
 from evalkit_benchmarks_peers.peer_files import (
     PeerFile,
+    Spec,
     component_name,
+    escaped,
     read_peer_file,
+    regexes,
 )
 
-_SPEC = "run_spec.json"
-_INSTANCES = "input_instances.json"
-_STATE = "scenario_state.json"
-_OF_EVALUATION = ("valid", "test")
 _SAVE = (
     "Save the instances by helm-run --cache-instances, and put "
     "scenario_instances/*/input_instances.json beside the run spec"
 )
+_JOINT = ("multiple_choice_joint", "multiple_choice_joint_chain_of_thought")
+_SEPARATE = ("multiple_choice_separate_original", "multiple_choice_separate_calibrated")
+_RANKING, _LANGUAGE = "ranking_binary", "language_modeling"
+_METHODS = ("generation", *_JOINT, *_SEPARATE, _RANKING, _LANGUAGE)
+_INPUT, _CANDIDATES = "input", "candidates"
+"""Field of an instance's text, and of the items that are ranked."""
+_Count = Annotated[int, Field(strict=True, ge=0)]
 
-Instance = dict[str, Any]
+
+class _ObjectSpec(Spec):
+    class_name: str
+    args: dict[str, Any] = {}
+
+    @property
+    def name(self) -> str:
+        return self.class_name.rpartition(".")[2]
 
 
-class Saved(NamedTuple):
-    """Instances that HELM saved.
+class _Substitution(Spec):
+    source: str
+    target: str
 
-    Attributes:
-        path: The file.
-        instances: The instances, with ids.
-        has_all: Whether they are all, before a sample was drawn.
-        asked: Prompt of each instance, by its id, if it had shots.
-    """
 
-    path: Path
-    instances: list[Instance]
-    has_all: bool
-    asked: Mapping[str, str] = {}
+class _AdapterSpec(Spec):
+    method: str = ""
+    global_prefix: str = ""
+    global_suffix: str = ""
+    instructions: str = ""
+    input_prefix: str = "Input: "
+    input_suffix: str = "\n"
+    reference_prefix: str = "A. "
+    reference_prefix_characters: list[str] | None = None
+    reference_suffix: str = "\n"
+    chain_of_thought_prefix: str = ""
+    chain_of_thought_suffix: str = "\n"
+    output_prefix: str = "Output: "
+    output_suffix: str = "\n"
+    instance_prefix: str = "\n"
+    substitutions: list[_Substitution] = []
+    max_train_instances: _Count = 5
+    max_eval_instances: _Count | None = None
+    num_outputs: _Count = 5
+    num_train_trials: _Count = 1
+    num_trials: _Count = 1
+    sample_train: bool = True
+    model_deployment: str = ""
+    model: str = ""
+    temperature: float = 1
+    max_tokens: _Count = 100
+    stop_sequences: list[str] = []
+    random: str | None = None
+    multi_label: bool = False
+    image_generation_parameters: None = None
+    reeval_parameters: None = None
+    eval_splits: list[str] | None = None
+    output_mapping_pattern: re.Pattern[str] | None = None
+
+
+class _DataAugmenterSpec(Spec):
+    perturbation_specs: list[_ObjectSpec] = []
+    should_augment_train_instances: bool = False
+    should_include_original_train: bool = False
+    should_skip_unchanged_train: bool = False
+    should_augment_eval_instances: bool = False
+    should_include_original_eval: bool = False
+    should_skip_unchanged_eval: bool = False
+    seeds_per_instance: Annotated[int, Field(strict=True, ge=1)] = 1
+
+
+class _RunSpec(Spec):
+    name: str
+    scenario_spec: _ObjectSpec
+    adapter_spec: _AdapterSpec
+    metric_specs: list[_ObjectSpec]
+    data_augmenter_spec: _DataAugmenterSpec = _DataAugmenterSpec()
+    groups: list[str] = []
+    annotators: list[_ObjectSpec] | None = None
+
+
+_OF_TEXTS = {
+    "exact_match": "helm-exact-match",
+    "quasi_exact_match": "quasi-exact-match",
+    "quasi_leave_articles_exact_match": "quasi-exact-match:articles=keep",
+    "prefix_exact_match": "prefix-exact-match",
+    "quasi_prefix_exact_match": "quasi-prefix-exact-match",
+    "exact_match_indicator": "helm-exact-match-indicator",
+    "final_number_exact_match": "final-number-match",
+    "f1_score": "helm-f1",
+    "bleu_1": "helm-bleu-1",
+    "bleu_4": "helm-bleu-4",
+    "chinese_bleu_1": "helm-bleu-1:tokenize=characters",
+    "cleva_math_result_match": "helm-cleva-math-result-match",
+    "absolute_value_difference": "helm-absolute-value-difference",
+    **dict.fromkeys(
+        ("exact_set_match", "iou_set_match", "f1_set_match"), "helm-set-match"
+    ),
+    **dict.fromkeys(("rouge_1", "rouge_2", "rouge_l"), "rouge:stemmer=true"),
+}
+"""Metrics of `BasicGenerationMetric`."""
+_OF_CLASSES: Mapping[str, Mapping[str, str | None]] = {
+    "BasicGenerationMetric": {},
+    "BasicMetric": {},
+    "BasicReferenceMetric": {},
+    "InstancesPerSplitMetric": {},  # every score has its number of examples
+    "LanguageModelingMetric": {"log": "perplexity", "bits": "bits-per-byte"},
+    "MachineTranslationMetric": {"bleu": "bleu"},
+    "SummarizationMetric": {
+        "rouge": _OF_TEXTS["rouge_l"],
+        **dict.fromkeys(("coverage", "density", "compression")),
+    },
+}
+"""Metrics of other classes by their names; None for those that evalkit lacks."""
+_RANKED = {"recip_rank": "mrr", "ndcg_cut": "ndcg:k=", "recall": "recall-at-k:k="}
+_PERTURBATIONS = {
+    "ContractionPerturbation": "helm-contractions",
+    "ExpansionPerturbation": "helm-expansions",
+    "ExtraSpacePerturbation": "helm-extra-space",
+    "FillerWordsPerturbation": "helm-filler-words",
+    "LowerCasePerturbation": "helm-lowercase",
+    "SpacePerturbation": "helm-space",
+    "SuffixPerturbation": "helm-suffix",
+    "TyposPerturbation": "helm-typos",
+}
+"""Perturbations of which evalkit has one that gives the same bytes."""
 
 
 def read(text: str) -> ReadPlugin:
@@ -69,317 +166,292 @@ def read(text: str) -> ReadPlugin:
             the file, the line and the key.
     """
     path = Path(text.removeprefix("helm:")).expanduser()
-    file = read_peer_file(path / _SPEC if path.is_dir() else path)
-    run = Run(file, file.checked(RunSpec, file.values))
-    benchmark = check_benchmark(run.benchmark(), str(file.path))
-    made = dataset_class(benchmark, file.path, run.rows.__getitem__)
-    dataset = type("HelmDataset", (made,), {"notices": tuple(run.notices)})
-    return ReadPlugin(benchmark.name, dataset, (file.path, run.saved.path))
+    path = path / "run_spec.json" if path.is_dir() else path
+    run = _Run(read_peer_file(path))
+    benchmark = check_benchmark(run.benchmark(), str(path))
+    made = dataset_class(benchmark, path, run.rows.__getitem__)
+    dataset = type("HelmDataset", (made,), {"notices": tuple(run.notices())})
+    return ReadPlugin(benchmark.name, dataset, (path, run.saved.path))
 
 
-class Run:
-    """A run spec that becomes a benchmark.
+class _Run:
+    """A run spec that becomes a benchmark."""
 
-    Args:
-        file: The file.
-        spec: What it says.
-
-    Attributes:
-        saved: The instances.
-        rows: Rows of the splits `train` and `test`.
-        notices: What a user should know.
-
-    Raises:
-        DataError: The run uses something that evalkit does not have.
-    """
-
-    def __init__(self, file: PeerFile, spec: RunSpec) -> None:
-        self._file, self._spec = file, spec
-        self._adapter = Adapter(file, spec.adapter_spec)
-        self._adapter.check()
-        self.notices: list[str] = []
-        self.saved = _saved(file, spec)
-        self._is_asked = bool(self.saved.asked)
-        instances = self.saved.instances
-        train = [each for each in instances if each.get("split") == "train"]
-        self.rows: dict[str, list[dict[str, Any]]] = {
-            "train": [*self._rows(train)],
-            "test": [*self._rows(self._evaluated(instances))],
-        }
-        if not self.rows["test"]:
-            raise self._file.error(
-                "no instance is of these", "adapter_spec", "eval_splits"
-            )
-        self._check_references()
+    def __init__(self, file: PeerFile) -> None:
+        self._file, self._spec = file, file.checked(_RunSpec)
+        self._adapter = adapter = self._spec.adapter_spec
+        self._method = method = adapter.method
+        self._check()
+        scenario = self._spec.scenario_spec.class_name
+        saved = saved_instances(file.path.parent)
+        if saved is None:
+            problem = f"evalkit does not make the instances of {scenario}. {_SAVE}"
+            raise file.error(problem, "scenario_spec", "class_name")
+        self.saved = saved
+        most, splits = adapter.max_eval_instances, adapter.eval_splits
+        train = [row for row in saved.rows if row["split"] == "train"]
+        tested = [self._row(row) for row in saved.evaluated(most, splits)]
+        self.rows = {"train": [self._row(row) for row in train], "test": tested}
+        if not tested:
+            raise self._refuse("no instance is of these", "eval_splits")
+        without = [row["uid"] for row in tested if row["target"] == []]
+        self._has_answers = len(without) < len(tested)
+        if without and self._has_answers and method != _LANGUAGE:
+            problem = f"{without[0]!r} has no correct reference"
+            raise file.error(problem, "scenario_spec", "class_name")
+        metrics = [each for spec in self._spec.metric_specs for each in self._of(spec)]
+        self._metrics = [*dict.fromkeys(name for _, name in metrics if name)]
+        self._missing = ", ".join(name for name, known in metrics if known is None)
+        if not self._metrics:
+            problem = f"evalkit has no metric for these: {self._missing}. Name another"
+            raise file.error(problem, "metric_specs")
+        self._perturbations = self._perturbed()
 
     def benchmark(self) -> dict[str, Any]:
-        """Return what a benchmark file says of it."""
-        spec, adapter = self._spec, self._spec.adapter_spec
+        """Return what a benchmark file says of the run."""
+        spec, rows = self._spec, self.rows
         name, _, arguments = spec.name.partition(":")
-        others = [
-            each
-            for each in arguments.split(",")
-            if not each.startswith(("model=", "model_deployment="))
-        ]
-        metrics = self._metrics()
-        found = {
+        others = re.sub(r"(^|,)(model|model_deployment)=[^,]*", "", arguments)
+        most = max(len(row["choices"]) for row in [*rows["train"], *rows["test"]])
+        prompt = self._prompt(most, self._shots())
+        is_choice = self._method.startswith("multiple_choice")
+        fields, answer = {_INPUT: "text"}, "choice" if is_choice else "text"
+        if self._method == _RANKING:
+            fields, answer = {**fields, _CANDIDATES: "texts"}, "ranking"
+        data: dict[str, Any] = {
+            "path": str(self.saved.path.absolute()),  # which rows() reads
+            "id": "uid",
+            "splits": {name: name for name in rows if rows[name]},
+            "tags": {
+                column.replace("_", "-"): column
+                for column in ("split", "sub_split")
+                if len({row[column] for row in rows["test"]}) > 1
+            },
+        }
+        task: Any = {"input": fields, "answer": answer}
+        if self._method == _LANGUAGE:
+            task, data["fields"] = "language-modelling", {"text": _INPUT}
+        elif self._has_answers:
+            data["answer"] = {"text": "target"} if is_choice else "target"
+        extract: Any = "strip" if self._method == "generation" else None
+        if self._method in _JOINT:
+            letters = "|".join(map(re.escape, prompt["choices"]["letters"]))
+            own = self._adapter.output_mapping_pattern
+            patterns = [own.pattern] if own else []
+            extract = [*regexes(*patterns, rf"^\s*({letters})\s*$"), "choice"]
+        return {
             "benchmark": 1,
-            "name": component_name("-".join(["helm", name, *others])),
+            "name": component_name("helm", name, others),
             "version": "1",
             "description": f"HELM: {spec.name} ({spec.scenario_spec.class_name})",
-            "tags": list(spec.groups),
-            "headline": metrics[0],
-            "metrics": metrics[1:],
-            "data": self._data(),
-            **self._asking(),
+            "tags": spec.groups,
+            "headline": self._metrics[0],
+            "metrics": self._metrics[1:],
+            "data": data,
+            "task": task,
+            "prompt": prompt,
+            "extract": extract,
+            "trials": max(1, self._adapter.num_train_trials * ("shots" in prompt)),
+            "replications": max(1, self._adapter.num_trials),
+            "perturbations": self._perturbations,
         }
-        if found["prompt"].get("shots"):
-            found["trials"] = max(1, adapter.num_train_trials)
-        found["replications"] = max(1, adapter.num_trials)
-        perturbations = perturbations_of(self._file, spec.data_augmenter_spec)
-        if perturbations and self._is_asked:
-            problem = f"HELM's prompts cannot be perturbed. {_SAVE}"
-            raise self._file.error(problem, "data_augmenter_spec", "perturbation_specs")
-        self._notice(perturbed=bool(perturbations))
-        return found | ({"perturbations": perturbations} if perturbations else {})
 
-    def _data(self) -> dict[str, Any]:
-        splits = {name: name for name, rows in self.rows.items() if rows}
-        tags = {
-            facet: column
-            for facet, column in (("split", "split"), ("sub-split", "sub_split"))
-            if len({row[column] for row in self.rows["test"]}) > 1
-        }
-        path = str(self.saved.path.absolute())  # which rows() reads
-        found: dict[str, Any] = {"path": path, "id": "uid"}
-        found |= {"splits": splits, "tags": tags}
-        if self._spec.adapter_spec.method == LANGUAGE:
-            return found | {"fields": {"text": INPUT}}
-        if not self._has_answers:
-            return found
-        found["answer"] = {"text": "target"} if self._has_choices else "target"
-        return found
+    def notices(self) -> Iterator[str]:
+        """Yield what is done in another way, or not at all."""
+        spec, adapter = self._spec, self._adapter
+        if self._missing:
+            yield f"left out, as evalkit has no metric for them: {self._missing}"
+        if model := adapter.model_deployment or adapter.model:
+            yield f"the run spec is of {model}, which is not asked"
+        splits = {row["split"] for row in self.rows["test"]}
+        if splits - {*(adapter.eval_splits or splits)}:
+            yield f"eval_splits: evaluated are {', '.join(sorted(splits))}, as by HELM"
+        if adapter.random is not None:
+            yield "random, which names HELM's cache entry, is not used"
+        if self._method in _JOINT and adapter.stop_sequences:
+            yield "stop_sequences are not used, as HELM uses none"
+        if self._method == "generation" and (count := adapter.num_outputs) > 1:
+            yield f"of {count} outputs the first is scored; HELM takes the likeliest"
+        augmenter = spec.data_augmenter_spec
+        if self._perturbations and not augmenter.should_include_original_eval:
+            yield "originals are asked too"
+        if self._perturbations and not augmenter.should_skip_unchanged_eval:
+            yield "perturbed examples that equal theirs are left out"
+        if spec.annotators:
+            names = ", ".join(each.name for each in spec.annotators)
+            yield f"annotators are not run: {names}"
 
-    def _asking(self) -> dict[str, Any]:
-        """Return the task, the prompt and the extractor."""
-        method = self._spec.adapter_spec.method
-        rows = [*self.rows["train"], *self.rows["test"]]
-        prompt = self._adapter.prompt(rows, self._shots())
-        if method == LANGUAGE:
-            return {"task": "language-modelling", "prompt": prompt}
-        fields, answer = {INPUT: "text"}, "choice" if self._has_choices else "text"
-        if method == RANKING:
-            fields, answer = {**fields, CANDIDATES: "texts"}, "ranking"
-        extract = self._adapter.extract(prompt)
-        if self._is_asked:
-            fields = {ASKED: "text"}
-            usual = prompt.get("choices", {}).get("letters", [])
-            if usual != [chr(ord("A") + n) for n in range(len(usual))]:
-                raise self._adapter.error(
-                    f"must begin with A. {_SAVE}", "reference_prefix"
-                )
-            keys = ("one_message", "generate")
-            prompt = {key: prompt[key] for key in keys} | {"query": f"{{{ASKED}}}"}
-        found = {"task": {"input": fields, "answer": answer}, "prompt": prompt}
-        return found | ({} if extract is None else {"extract": extract})
+    def _check(self) -> None:
+        """Refuse what no prompt can say."""
+        spec, method = self._adapter, self._method
+        if method not in _METHODS:
+            known = ", ".join(_METHODS)
+            problem = f"evalkit does not ask by {method!r}. It has {known}"
+            raise self._refuse(problem, "method")
+        for key in ("output_suffix", "global_suffix", "substitutions"):
+            if method in _SEPARATE and getattr(spec, key):
+                problem = "HELM would score it, not the reference. Leave it out"
+                raise self._refuse(problem, key)
+        for key in ("max_tokens", "num_outputs"):
+            if method in ("generation", *_JOINT) and not getattr(spec, key):
+                raise self._refuse("must be at least 1, got 0", key)
+        if method == _JOINT[1] and spec.multi_label:
+            problem = "evalkit does not have this with reasons"
+            raise self._refuse(problem, "multi_label")
 
-    @property
-    def _has_choices(self) -> bool:
-        method = self._spec.adapter_spec.method
-        return method in JOINT or method.startswith("multiple_choice")
+    def _row(self, row: dict[str, Any]) -> dict[str, Any]:
+        if not isinstance(row["input"], str):
+            raise self._refuse("instances are conversations", "method")
+        thoughts = (row.get("extra_data") or {}).get("chain_of_thought")
+        target = row["target"]
+        if self._method == _RANKING and isinstance(target, str):
+            target = [target]
+        own = {_CANDIDATES: row["choices"], "target": target}
+        return {**row, **own, "chain_of_thought": str(thoughts or "")}
 
     def _shots(self) -> int:
         """Return how many shots a prompt has."""
-        adapter, train = self._spec.adapter_spec, self.rows["train"]
-        if self._is_asked or adapter.method == LANGUAGE:
+        adapter, train = self._adapter, self.rows["train"]
+        key, wanted = "max_train_instances", adapter.max_train_instances
+        if self._method == _LANGUAGE or not wanted:
             return 0
-        count = min(len(train), adapter.max_train_instances)
-        if count and adapter.method == RANKING:
-            raise self._adapter.error(
-                "evalkit ranks without shots, so must be 0", "max_train_instances"
-            )
+        if not train and not self.saved.has_all:
+            name = self.saved.path.name
+            raise self._refuse(f"{name} has no instances for shots. {_SAVE}", key)
+        count = min(len(train), wanted)
+        if count and self._method == _RANKING:
+            raise self._refuse("evalkit ranks without shots, so must be 0", key)
         answered = sum(row["target"] != [] for row in train)
         if answered < (count if adapter.sample_train else len(train)):
-            raise self._adapter.error(
+            raise self._refuse(
                 f"{len(train) - answered} training instances have no correct "
                 f"reference, which HELM shows as n/a. Write {answered} or less, with "
                 "sample_train",
-                "max_train_instances",
+                key,
             )
         return count
 
-    def _evaluated(self, instances: Sequence[Instance]) -> list[Instance]:
-        """Return the instances that HELM evaluates: a sample, drawn as it does."""
-        adapter = self._spec.adapter_spec
-        most, splits = adapter.max_eval_instances, adapter.eval_splits
-        found = [each for each in instances if each.get("split") in _OF_EVALUATION]
-        if most is None or not self.saved.has_all:
-            if splits and {*splits} < {each["split"] for each in found}:
-                self.notices.append(
-                    f"eval_splits: HELM evaluates all of {', '.join(_OF_EVALUATION)} "
-                    "where max_eval_instances is not given"
+    def _of(self, spec: _ObjectSpec) -> Iterator[tuple[str, str | None]]:
+        """Yield metrics of a class, with evalkit's; None where it has none."""
+        by_reference = self._method in (*_SEPARATE, _RANKING)
+        names = spec.args.get("names") or ()
+        found = _OF_CLASSES.get(spec.name, {"": None})
+        if spec.name == "RankingMetric" and self._method == _RANKING:
+            found = {
+                name: _ranked(name, spec.args)
+                for name in spec.args.get("measure_names") or ()
+            }
+        elif by_reference and spec.name in ("BasicReferenceMetric", "BasicMetric"):
+            found = {"exact_match": "accuracy" if self._method in _SEPARATE else None}
+        elif not by_reference and spec.name in ("BasicGenerationMetric", "BasicMetric"):
+            found = {name: _OF_TEXTS.get(name) for name in names}
+        for name, known in found.items():
+            yield f"{spec.name} ({name})" if name else spec.name, known
+
+    def _perturbed(self) -> list[dict[str, Any]]:
+        """Return perturbations whose texts and random numbers are HELM's."""
+        spec, above = self._spec.data_augmenter_spec, "data_augmenter_spec"
+        if spec.perturbation_specs and spec.should_augment_train_instances:
+            keys = (above, "should_augment_train_instances")
+            raise self._file.error("evalkit perturbs no shots, so must be false", *keys)
+        found = []
+        for number, each in enumerate(spec.perturbation_specs):
+            name, variants = _PERTURBATIONS.get(each.name), spec.seeds_per_instance
+            if name is None:
+                raise self._file.error(
+                    f"no perturbation gives the texts of {each.name}. Take it out of "
+                    "the file (evalkit list perturbations has others)",
+                    *(above, "perturbation_specs", number, "class_name"),
                 )
-            return found
-        found = [each for each in found if each["split"] in (splits or _OF_EVALUATION)]
-        if len(found) <= most:
-            return found
-        import numpy as np
+            found.append({"name": name, "options": each.args, "variants": variants})
+        return found if spec.should_augment_eval_instances else []
 
-        places = np.random.RandomState(0).choice(len(found), most, replace=False)
-        return [found[place] for place in places]
+    def _prompt(self, most: int, shots: int) -> dict[str, Any]:
+        """Return the prompt for at most so many references."""
+        spec, method = self._adapter, self._method
+        if method == _LANGUAGE:
+            return {"method": "language-modelling", "query": "{text}"}
+        tail = spec.output_prefix.rstrip()
+        query = f"{escaped(spec.input_prefix)}{{{_INPUT}}}"
+        found: dict[str, Any] = {
+            "one_message": True,
+            "instructions": escaped(spec.instructions),
+            "query": query,
+            "cue": spec.input_suffix + tail,
+            "separators": {
+                "instructions": spec.instance_prefix,
+                "shots": spec.instance_prefix,
+                "cue": "",
+                "answer": spec.output_prefix[len(tail) :],
+            },
+            "answer": "{answer}" + escaped(spec.output_suffix),
+            "answers": "all" if spec.multi_label else "first",
+            "prefix": spec.global_prefix,
+            "suffix": spec.global_suffix,
+            "substitutions": [
+                (each.source, each.target) for each in spec.substitutions
+            ],
+        }
+        if shots:
+            draw = "helm" if spec.sample_train else "first"
+            found["shots"] = {"count": shots, "source": "train", "draw": draw}
+        sampling = {"temperature": spec.temperature, "max_tokens": spec.max_tokens}
+        if method == "generation":
+            own = {"stop": [*spec.stop_sequences], "completions": spec.num_outputs}
+            return found | {"generate": sampling | own}
+        if method in _JOINT:
+            return found | self._joint(query, most) | {"generate": sampling}
+        if method == _RANKING:
+            # no letter is shown, and there must be one for each item
+            letters = [*map(str, range(1, most + 1))]
+            shown = f"{escaped(spec.reference_prefix)}{{choice}}"
+            query = shown + escaped(spec.reference_suffix) + query
+            choices = {"field": _CANDIDATES, "letters": letters}
+            return found | {"method": "ranking", "query": query, "choices": choices}
+        if method == _SEPARATE[0]:
+            return found | {"method": "separate", "normalise": "tokens"}
+        before = spec.instructions and spec.instructions + spec.instance_prefix
+        asked = f"{spec.input_prefix}Answer:{found['cue']}"  # in place of an input
+        whole = spec.global_prefix + before + asked
+        return found | {"method": "calibrated", "calibration": whole}
 
-    def _rows(self, instances: Sequence[Instance]) -> Iterator[dict[str, Any]]:
-        from evalkit_adapters_rows import pipeline
-
-        adapt = pipeline([{"kind": "helm-instances"}])
-        method = self._spec.adapter_spec.method
-        for number, instance in enumerate(instances, start=1):
-            try:
-                rows = [*adapt([{"instance": instance}], number)]
-            except AdapterError as error:
-                raise DataError(f"{self.saved.path}: {error}") from error
-            for row in rows:
-                if not isinstance(row["input"], str):
-                    raise self._adapter.error("instances are conversations", "method")
-                own = instance.get("extra_data") or {}
-                found = {
-                    **{key: row[key] for key in ("uid", INPUT, "target", "choices")},
-                    "split": row["split"],
-                    "sub_split": row["sub_split"],
-                    CANDIDATES: row["choices"],
-                    "chain_of_thought": str(own.get("chain_of_thought") or ""),
-                }
-                if method == RANKING and isinstance(row["target"], str):
-                    found["target"] = [row["target"]]
-                if self._is_asked:
-                    found[ASKED] = self.saved.asked[row["uid"]]
-                yield found
-
-    @property
-    def _has_answers(self) -> bool:
-        return any(row["target"] != [] for row in self.rows["test"])
-
-    def _check_references(self) -> None:
-        """Refuse instances without a right reference beside others that have one."""
-        if self._has_answers and self._spec.adapter_spec.method != LANGUAGE:
-            for row in self.rows["test"]:
-                if row["target"] == []:
-                    problem = f"{row['uid']!r} has no correct reference"
-                    raise self._file.error(problem, "scenario_spec", "class_name")
-
-    def _metrics(self) -> list[str]:
-        method = self._spec.adapter_spec.method
-        found, missing = metrics_of(self._spec.metric_specs, method)
-        named = [
-            f"{name} ({', '.join(filter(None, keys))})" if any(keys) else name
-            for name, keys in missing.items()
-        ]
-        if named:
-            self.notices.append(
-                f"left out, as evalkit has no metric for them: {', '.join(named)}"
-            )
-        if not found:
-            why = f": {', '.join(named)}" if named else ""
-            problem = f"evalkit has no metric for any of these{why}. Name another"
-            raise self._file.error(problem, "metric_specs")
+    def _joint(self, query: str, most: int) -> dict[str, Any]:
+        """Return what differs in a prompt that shows all references."""
+        spec = self._adapter
+        first = next((each for each in spec.reference_prefix if each.isalnum()), "")
+        if not first:
+            raise self._refuse("holds no letter", "reference_prefix")
+        letters = spec.reference_prefix_characters
+        letters = letters or [chr(ord(first) + number) for number in range(most)]
+        if len(letters) < most:
+            problem = f"must have {most} characters, the most references, got {letters}"
+            raise self._refuse(problem, "reference_prefix_characters")
+        line = escaped(spec.reference_prefix).replace(first, "{letter}")
+        found: dict[str, Any] = {
+            "method": "joint",
+            "query": query + escaped(spec.input_suffix) + "{choices}",
+            # the last suffix stands before what the answer stands behind
+            "cue": spec.reference_suffix + spec.output_prefix.rstrip(),
+            "choices": {
+                "line": line + "{choice}",
+                "separator": spec.reference_suffix,
+                "letters": letters[:most],
+            },
+        }
+        if self._method == _JOINT[1]:
+            reasons = escaped(spec.chain_of_thought_prefix) + "{chain_of_thought}"
+            reasons += escaped(spec.chain_of_thought_suffix) + line
+            found["answer"] = reasons + escaped(spec.output_suffix)
         return found
 
-    def _notice(self, *, perturbed: bool) -> None:
-        """Say what is done in another way, or not at all."""
-        spec, adapter = self._spec, self._spec.adapter_spec
-        model = adapter.model_deployment or adapter.model
-        if model:
-            self.notices.append(f"the run spec is of {model}, which is not asked")
-        if self._is_asked:
-            self.notices.append(
-                f"prompts are those of {_STATE}, in the first trial, as it does not "
-                "hold the training instances"
-            )
-        if adapter.random is not None:
-            self.notices.append("random, which names HELM's cache entry, is not used")
-        if adapter.method in JOINT and adapter.stop_sequences:
-            self.notices.append("stop_sequences are not used, as HELM uses none")
-        if adapter.method == "generation" and adapter.num_outputs > 1:
-            self.notices.append(
-                f"of {adapter.num_outputs} outputs the first is scored; HELM takes the "
-                "likeliest"
-            )
-        augmenter = spec.data_augmenter_spec
-        if perturbed and not augmenter.should_include_original_eval:
-            self.notices.append("originals are asked too")
-        if perturbed and not augmenter.should_skip_unchanged_eval:
-            self.notices.append("perturbed examples that equal theirs are left out")
-        if spec.annotators:
-            names = ", ".join(each.name for each in spec.annotators)
-            self.notices.append(f"annotators are not run: {names}")
+    def _refuse(self, problem: str, key: str) -> DataError:
+        return self._file.error(problem, "adapter_spec", key)
 
 
-def _saved(file: PeerFile, spec: RunSpec) -> Saved:
-    """Find the instances of a run."""
-    folder, adapter = file.path.parent, spec.adapter_spec
-    for path in (folder / _INSTANCES, *_cached(file, spec)):
-        if path.is_file():
-            return Saved(path, _with_ids(_listed(path)), has_all=True)
-    path = folder / _STATE
-    if path.is_file():
-        states = _listed(path, "request_states")
-        asked = {
-            str(each["instance"]["id"]): str(each["request"]["prompt"])
-            for each in reversed(states)  # of several trials the first counts
-            if each["instance"].get("perturbation") is None
-        }
-        has_shots = any(each.get("num_train_instances") for each in states)
-        instances = _originals(each["instance"] for each in states)
-        return Saved(path, instances, False, asked if has_shots else {})
-    path = folder / "instances.json"
-    has_file = path.is_file()
-    if has_file and (adapter.method == LANGUAGE or not adapter.max_train_instances):
-        return Saved(path, _originals(_listed(path)), has_all=False)
-    problem = f"evalkit does not make the instances of {spec.scenario_spec.class_name}"
-    if has_file:
-        problem = f"{path.name} has no instances for shots (max_train_instances)"
-    raise file.error(f"{problem}. {_SAVE}", "scenario_spec", "class_name")
-
-
-def _cached(file: PeerFile, spec: RunSpec) -> Iterator[Path]:
-    """Yield the file that --cache-instances wrote, for `OUTPUT/runs/SUITE/RUN`."""
-    above = file.path.absolute().parents
-    root = above[min(3, len(above) - 1)] / "scenario_instances"
-    args = sorted(spec.scenario_spec.args.items())
-    given = ",".join(f"{key}={value}" for key, value in args)
-    described = file.path.parent / "scenario.json"
-    if described.is_file():
-        name = str(read_peer_file(described).values.get("name"))
-        yield root / (f"{name}:{given}" if given else name) / _INSTANCES
-    elif given and root.is_dir():
-        found = [*root.glob(f"*:{glob.escape(given)}/{_INSTANCES}")]
-        yield from found if len(found) == 1 else ()
-
-
-def _listed(path: Path, key: str | None = None) -> list[Instance]:
-    """Read a file that is a list, or has one at a key."""
-    file = read_peer_file(path)
-    values = file.values
-    if key is not None and isinstance(values, Mapping):
-        values = values.get(key)
-    if not isinstance(values, list) or not all(
-        isinstance(each, dict) for each in values
-    ):
-        raise file.error("must be a list of objects", *filter(None, [key]))
-    return values
-
-
-def _originals(instances: Iterable[Instance]) -> list[Instance]:
-    """Return each instance once, without perturbed copies."""
-    found: dict[Any, Instance] = {}
-    for each in instances:
-        if each.get("perturbation") is None:
-            found.setdefault(each["id"], each)
-    return [*found.values()]
-
-
-def _with_ids(instances: Sequence[Instance]) -> list[Instance]:
-    """Number all instances, as HELM does, if one has no id."""
-    if all(each.get("id") is not None for each in instances):
-        return [*instances]
-    return [{**each, "id": f"id{n}"} for n, each in enumerate(instances)]
+def _ranked(name: str, args: Mapping[str, Any]) -> str | None:
+    """Return a metric of rankings, such as `ndcg_cut.10`."""
+    measure, _, depth = name.partition(".")
+    known = _RANKED.get(measure)
+    if known is None or args.get("multiple_relevance_values"):
+        return None
+    return known + depth if known.endswith("=") == bool(depth) else None

@@ -5,27 +5,29 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from evalkit.errors import DataError
 from evalkit_benchmarks_declared.reading import lines_of, located
 
-Model = TypeVar("Model", bound=BaseModel)
+
+class Spec(BaseModel):
+    """Base of the parts of such files: unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+
+Model = TypeVar("Model", bound=Spec)
 
 
 class PeerFile(NamedTuple):
-    """A file of another program.
-
-    Attributes:
-        path: The file.
-        values: What it says.
-    """
+    """A file of another program: its path, and what it says."""
 
     path: Path
     values: Any
@@ -41,54 +43,46 @@ class PeerFile(NamedTuple):
         key = ".".join(map(str, keys))
         return DataError(f"{place}: {key}: {problem}" if key else f"{place}: {problem}")
 
-    def checked(self, model: type[Model], given: Any, *keys: str | int) -> Model:
-        """Return a part of the file as a model, of which no other key is known.
-
-        Args:
-            model: The model.
-            given: The part.
-            keys: Where it is.
+    def checked(self, model: type[Model]) -> Model:
+        """Return what the file says as a model.
 
         Raises:
             DataError: It breaks the model; the message names the first key that does.
         """
         try:
-            return model.model_validate(given)
+            return model.model_validate(self.values)
         except ValidationError as error:
             problem = error.errors()[0]
-        place: tuple[str | int, ...] = (*keys, *problem["loc"])
-        if problem["type"] != "extra_forbidden":
-            text = problem["msg"].removeprefix("Value error, ")
-            raise self.error(f"{text}, got {problem['input']!r:.60}", *place)
-        names = _names(model, problem["loc"][:-1])
-        near = get_close_matches(str(place[-1]), names, n=1)
-        meant = f"Did you mean {near[0]!r}?" if near else f"Keys: {', '.join(names)}"
-        raise self.error(f"evalkit does not know this key. {meant}", *place)
+        keys, value = problem["loc"], problem["input"]
+        text = f"{problem['msg'].removeprefix('Value error, ')}, got {value!r:.60}"
+        if problem["type"] == "none_required":
+            text = "evalkit does not have this. Leave it out"
+        elif problem["type"] == "extra_forbidden":
+            known = {*_keys(model)} - {str(keys[-1])}
+            near = get_close_matches(str(keys[-1]), known, n=1)
+            hint = f"Did you mean {near[0]!r}?" if near else "Leave it out"
+            text = f"evalkit does not know this key. {hint}"
+        raise self.error(text, *keys)
 
 
 def read_peer_file(path: Path) -> PeerFile:
     """Read a file in JSON or YAML.
-
-    Args:
-        path: The file.
 
     Raises:
         DataError: It cannot be read.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
-    try:
         is_json = path.suffix == ".json"
         return PeerFile(path, json.loads(text) if is_json else yaml.safe_load(text))
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from error
 
 
-def component_name(name: str) -> str:
+def component_name(*parts: str | None) -> str:
     """Return a name in lower case and hyphens, of at most 62 characters."""
-    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "task"
+    name = "-".join(filter(None, parts))
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     if len(plain) <= 62:
         return plain
     return f"{plain[:53].rstrip('-')}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
@@ -99,14 +93,15 @@ def escaped(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def _names(model: Any, place: Sequence[str | int]) -> list[str]:
-    """Return the keys that a part of a model has."""
-    for key in place:
-        if isinstance(key, str) and key in getattr(model, "model_fields", ()):
-            kinds = [model.model_fields[key].annotation]
-            for kind in kinds:
-                kinds += get_args(kind)
-            model = next(
-                (each for each in kinds if hasattr(each, "model_fields")), None
-            )
-    return [*getattr(model, "model_fields", ())]
+def regexes(*patterns: str) -> list[Any]:
+    """Return extractor stages for regular expressions, one after the other."""
+    return [{"kind": "regex", "configuration": {"pattern": each}} for each in patterns]
+
+
+def _keys(kind: Any) -> Iterator[str]:
+    """Yield the keys of a model and of its parts."""
+    for field in getattr(kind, "model_fields", {}).items():
+        yield field[0]
+        yield from _keys(field[1].annotation)
+    for part in get_args(kind):
+        yield from _keys(part)

@@ -22,7 +22,6 @@ from evalkit_benchmarks_peers.seahelm_config import (
     config_files,
     find_task,
     read_config,
-    tasks_of_group,
 )
 from evalkit_models_base import Continuation, Model, Reply, predict, text_reply
 
@@ -286,7 +285,6 @@ def test_the_spelling_of_the_guides_outline(root: Path) -> None:
 def test_names_that_are_not_found(root: Path) -> None:
     for name, problem in (
         ("#mod", "'mod': task not found. Did you mean 'mood'?"),
-        ("#moods", "'moods': it is an aggregation group. Name one of its tasks. "),
         ("", "2 tasks, expected one. Name a task behind the path: #mood"),
         ("#mood/xx", "unknown language 'xx'. Languages: id, th"),
     ):
@@ -354,7 +352,7 @@ def test_how_many_tasks_load(checkout: Path) -> None:
     loaded, refused = 0, []
     for path in config_files(checkout):
         file = read_config(path)
-        for name in file.tasks:
+        for name in file.values:
             task = SeahelmTask(file, name, checkout)
             try:
                 langs = list(task.config["languages"])
@@ -435,13 +433,6 @@ def test_whole_evaluations(checkout: Path, oracles: Path) -> None:
 
 def same_metric(found: str, name: str) -> bool:
     return found.replace(":words=jieba", "").replace(":words=newmm", "") == name
-
-
-@pytest.mark.known_result
-def test_groups_of_tasks(checkout: Path, oracles: Path) -> None:
-    cases = {case["id"]: case for case in cases_of(oracles, "e2e")}
-    tasks = tasks_of_group(checkout, "translations")
-    assert {*tasks, "sentiment"} == {*cases["e2e-046"]["output"]["id"]}
 
 
 def task_with(root: Path, config: Mapping[str, Any]) -> SeahelmTask:

@@ -15,7 +15,12 @@ from evalkit_benchmarks_declared.schema import Benchmark, Data
 from evalkit_benchmarks_declared.sources import stored_rows
 from evalkit_benchmarks_peers import lm_eval_files as task_files
 from evalkit_benchmarks_peers.lm_eval_files import Function, TaskFile, listed
-from evalkit_benchmarks_peers.lm_eval_functions import f1_average, load, value_of
+from evalkit_benchmarks_peers.lm_eval_functions import (
+    f1_average,
+    load,
+    statements_of,
+    value_of,
+)
 from evalkit_benchmarks_peers.lm_eval_rows import KEYS, Documents, template
 from evalkit_benchmarks_peers.peer_files import component_name, escaped
 
@@ -69,7 +74,7 @@ def read(text: str) -> ReadPlugin:
         DataError: There is no such task, or evalkit cannot run it. The message has the
             file, the line and the key.
     """
-    for kept in (task_files.parse_file, value_of):
+    for kept in (task_files.parse_file, statements_of, value_of):
         kept.cache_clear()  # the files may have changed
     where, _, name = text.removeprefix("lm-eval:").partition("#")
     path = Path(where)

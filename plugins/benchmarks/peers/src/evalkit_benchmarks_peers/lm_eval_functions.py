@@ -79,7 +79,7 @@ def load(function: Function, *, of_dataset: bool) -> Callable[[Any], Any]:
 
 def f1_average(function: Function) -> str | None:
     """Return the average of scikit-learn's `f1_score` that a function computes."""
-    text = ast.unparse(_statements(function.path).get(function.attribute, ast.Pass()))
+    text = ast.unparse(statements_of(function.path).get(function.attribute, ast.Pass()))
     if text == "from lm_eval.utils import weighted_f1_score":
         return "weighted"
     start = r"def \w+\(items\):\n    unzipped_list = list\(zip\(\*items[\s\S]*"
@@ -89,7 +89,7 @@ def f1_average(function: Function) -> str | None:
 
 
 @lru_cache(maxsize=1_024)
-def _statements(path: Path) -> Mapping[str, ast.stmt]:
+def statements_of(path: Path) -> Mapping[str, ast.stmt]:
     """Return the statement of a file that sets each name; "*" updates `globals()`."""
     try:
         body = ast.parse(path.read_bytes()).body
@@ -109,7 +109,7 @@ def _statements(path: Path) -> Mapping[str, ast.stmt]:
 @lru_cache(maxsize=4_096)
 def value_of(path: Path, name: str) -> Any:
     """Return the value of a name of a file, of which nothing else is run."""
-    statements = _statements(path)
+    statements = statements_of(path)
     if name not in statements and "*" in statements and name != "*":
         return value_of(path, "*")[name]
     if (node := statements.get(name)) is None:

@@ -84,11 +84,6 @@ class Block:
         """The answer tag."""
         return str(self.config["prompt_template"].get("answer_tag") or "")
 
-    @property
-    def asks_probabilities(self) -> bool:
-        """Whether the probabilities of the labels are asked for."""
-        return self.metric.reads == "probability"
-
     def template(self, name: str) -> str:
         """Return a template with the answer tag filled in, and names of fields."""
         templates = self.config["prompt_template"]
@@ -98,11 +93,12 @@ class Block:
         return _filled(text, fields | dict.fromkeys(_LABELS, "{answer}"))
 
     def shots(self) -> dict[str, int]:
-        """Return the number of shots by kind of model."""
+        """Return the number of shots by kind of model; nothing if none has any."""
         usual = {"instruct": 0, "base": 5}
         count = self.task.config.get("fewshot_num_examples", usual) or {}
-        has_examples = bool(self.config.get("example_filepath"))
-        return {kind: int(count.get(kind) or 0) * has_examples for kind in usual}
+        shots = {kind: int(count.get(kind) or 0) for kind in usual}
+        has_examples = self.config.get("example_filepath") and any(shots.values())
+        return shots if has_examples else {}
 
     def cued(self) -> tuple[str, str, str]:
         """Take an answer's template apart: the tag, what follows it, and the rest."""
@@ -110,7 +106,7 @@ class Block:
         rest = re.fullmatch(tag + r"([^{}]*)(\{.*)", answer, re.DOTALL)
         if tag and rest:
             return self.tag, rest.group(1), rest.group(2)
-        if self.asks_probabilities and not any(self.shots().values()):
+        if self.metric.reads == "probability" and not self.shots():
             separator = self.config["prompt_template"].get("answer_tag_separator", " ")
             return self.tag, str(separator), "{answer}"
         return "", " ", answer
@@ -127,10 +123,8 @@ class Block:
         self._check_templates(template, (*keys, "prompt_template"))
         file = str(self.config.get("filepath") or "")
         folder = task.root / file.partition("/")[0]
-        if not file:
-            task.refuse("missing", *keys, "filepath")
-        if not self.loader.is_hub and not folder.exists():
-            problem = f"the dataloader reads files, and there is no {folder}"
+        if not file or not (self.loader.is_hub or folder.exists()):
+            problem = f"expected a dataset of the dataloader, and there is no {folder}"
             task.refuse(problem, *keys, "filepath")
 
     def _check_templates(self, template: Any, keys: tuple[str, ...]) -> None:
@@ -140,10 +134,6 @@ class Block:
         if template.get("fewshot_example", query) != query:
             problem = "shots are asked as the example is: expected the text of template"
             task.refuse(problem, *keys, "fewshot_example")
-        for key in ("answer_template", "answer_tag"):
-            if f"{key}:" in query and key not in template:
-                problem = "missing; it is part of the text of task_template"
-                task.refuse(f"{problem}. Move it to the left", *keys, key)
         for key in ("preamble", "task_template", "answer_template"):
             try:
                 parts = [*Formatter().parse(str(template.get(key) or ""))]
@@ -152,8 +142,8 @@ class Block:
             for _, name, form, conversion in parts:
                 if name is not None and (form or conversion or not name.isidentifier()):
                     task.refuse(f"unsupported placeholder {name!r}", *keys, key)
-        has_shots = any(self.shots().values())
-        if self.asks_probabilities and has_shots and not self.cued()[0]:
+        has_shots = bool(self.shots())
+        if self.metric.reads == "probability" and has_shots and not self.cued()[0]:
             problem = "expected the answer tag first, as labels are scored behind it"
             task.refuse(problem, *keys, "answer_template")
 
@@ -198,15 +188,16 @@ def _description(task: SeahelmTask) -> dict[str, Any]:
     config = task.config
     metadata: Mapping[str, Any] = config.get("metadata") or {}
     version = str(metadata.get("version") or "1")
-    changes: dict[str, str] = {}
-    for given in filter(None, (metadata.get("changes"), config.get("changes"))):
-        by_version = given if isinstance(given, Mapping) else {version: given}
-        changes |= {str(v).removeprefix("v"): str(t) for v, t in by_version.items()}
+    given = metadata.get("changes") or config.get("changes") or {}
+    by_version = given if isinstance(given, Mapping) else {version: given}
+    changes = {str(v).removeprefix("v"): str(text) for v, text in by_version.items()}
     facets = ("competency", "aggregation_group")
-    tags = [f"{x.replace('_', '-')}:{config[x]}" for x in facets if config.get(x)]
-    description = f"SEA-HELM: {config.get('name', task.name)}"
-    described = {"version": version, "changes": changes, "description": description}
-    return {**described, "tags": tags}
+    return {
+        "version": version,
+        "changes": changes,
+        "description": f"SEA-HELM: {config.get('name', task.name)}",
+        "tags": [f"{x.replace('_', '-')}:{config[x]}" for x in facets if config.get(x)],
+    }
 
 
 def _check_task(task: SeahelmTask) -> None:
@@ -265,7 +256,7 @@ def _parts(block: Block) -> dict[str, Any]:
 
 def _data(block: Block) -> dict[str, Any]:
     metric, loader = block.metric, block.loader
-    has_shots = any(block.shots().values())
+    has_shots = bool(block.shots())
     splits = ("test", "examples") if has_shots else ("test",)
     tags = filter(None, (*metric.tags, loader.match))
     data = {
@@ -292,16 +283,16 @@ def _prompt(block: Block) -> dict[str, Any]:
         "trim": "first",
     }
     shots, config = block.shots(), block.task.config
-    if any(shots.values()):
+    if shots:
         prompt["shots"] = {"count": shots, "source": "examples", "draw": "first"}
         prompt["shots"] |= {"fewer": True, "match": block.loader.match}
     # SEA-HELM joins the messages to base models by blank lines
     base: dict[str, Any] = {"separators": {"cue": "\n\n"}}
     kinds = {"base": base}
-    if block.asks_probabilities:
+    if block.metric.reads == "probability":
         kinds |= {kind: {"form": "chat"} for kind in ("instruct", "reasoning")}
         return {**prompt, "method": "separate", "by_kind": kinds}
-    if any(shots.values()) and not cue:
+    if shots and not cue:
         base["form"] = "chat"
     most = block.config.get("max_tokens")
     generate = {"temperature": config.get("temperature"), "max_tokens": most}

@@ -1,16 +1,12 @@
 """Runs metric classes that are written for SEA-HELM.
 
-Their modules import SEA-HELM's base class (`src.metrics.seahelm_metric` and so on), and
-get the small stand-ins of this module in its place. All else they import from their own
-repository.
+Their modules are imported from their own repository, with its base class of metrics. In
+the place of what that imports of dataloaders and tasks are the stand-ins of this module.
 """
 
 from __future__ import annotations
 
-import ast
 import importlib
-import logging
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -21,66 +17,7 @@ from typing import Any
 from evalkit import DataError
 from evalkit_benchmarks_peers.seahelm_config import SeahelmTask
 
-
-class SeaHelmMetric:
-    """Stand-in for the base class of metrics."""
-
-    response_column, label_column = "responses", "label"
-    postprocessed_response_column = "cleaned_responses"
-
-    def __init__(self, dataloader: Any, task_config: Any, **columns: str) -> None:
-        self.dataloader, self.task_config = dataloader, task_config
-        self.task, self.lang = task_config.task_name, task_config.lang
-        vars(self).update(columns)
-
-    @property
-    def inference_df(self) -> Any:
-        """The table of responses, a frame of pandas."""
-        return self.dataloader.dataframe
-
-    @inference_df.setter
-    def inference_df(self, frame: Any) -> None:
-        self.dataloader.dataframe = frame
-
-    def drop_error_responses(self) -> None:
-        """Drop the rows with a response that is None."""
-        texts = self.inference_df[self.response_column]
-        is_whole = texts.map(lambda row: None not in row)
-        self.inference_df = self.inference_df[is_whole].copy()
-
-    def replace_error_responses(self, replacement: str = "") -> None:
-        """Replace responses that are None."""
-        texts = self.inference_df[self.response_column]
-        self.inference_df[self.response_column] = texts.map(
-            lambda row: [replacement if text is None else text for text in row]
-        )
-
-    def normalize_score(self, score: float, low: float, high: float) -> float:
-        """Rescale a score so that `low`, or a worse one, is 0."""
-        return 0.0 if low == high else max((score - low) / (high - low), 0)
-
-    def extract_response(self, response: Sequence[Any], flags: int = 0) -> Any:
-        """Return what `regex_string` finds in the first response, or the response."""
-        text, pattern = response[0], getattr(self, "regex_string", None)
-        if not isinstance(text, str):
-            return None
-        match = re.search(pattern, text, flags) if pattern is not None else None
-        return (text if match is None or match[1] is None else match[1]).strip()
-
-    def postprocess_responses(self) -> None:
-        """Extract the answers of all responses."""
-        answers = self.inference_df[self.response_column].map(self.extract_response)
-        self.inference_df[self.postprocessed_response_column] = answers
-
-    def evaluate_responses(self, drop_error_response: bool = False) -> dict[str, Any]:
-        """Return the scores of all responses, by `calculate_metrics` of the class."""
-        if drop_error_response:
-            self.drop_error_responses()
-        else:
-            self.replace_error_responses()
-        self.postprocess_responses()
-        scores = getattr(self, "calculate_metrics")()  # noqa: B009
-        return {self.task: scores[0] if isinstance(scores, tuple) else scores}
+_BASE = "src.metrics.seahelm_metric"
 
 
 class _Dataloader(SimpleNamespace):
@@ -91,23 +28,21 @@ class _Dataloader(SimpleNamespace):
 
 
 _STAND_INS: Mapping[str, Mapping[str, Any]] = {
-    "base_logger": {"get_logger": logging.getLogger},
-    "task_config": {"TaskConfig": SimpleNamespace},
-    "metrics.seahelm_metric": {"SeaHelmMetric": SeaHelmMetric},
-    "dataloaders.base_dataloader": {"AbstractDataloader": _Dataloader},
+    "src.task_config": {"TaskConfig": SimpleNamespace},
+    "src.dataloaders.base_dataloader": {"AbstractDataloader": _Dataloader},
 }
-"""What stands in for members of SEA-HELM's modules, below `src`."""
+"""What stands in for members of SEA-HELM's modules."""
 
 
 def metric_file(task: SeahelmTask) -> Path:
     """Return the file of the metric class, which is not imported."""
     place, name = task.config.get("metric_file"), task.config["metric_class"]
-    file = task.root / str(place)
-    if place is None or not file.is_file():
-        problem = f"{name!r} has no counterpart, and there is no file {place}"
-        task.refuse(problem, "metric_class")
-    tree = ast.parse(file.read_text(encoding="utf-8"), str(file))
-    if name not in [each.name for each in tree.body if isinstance(each, ast.ClassDef)]:
+    file, base = task.root / str(place), f"{_BASE.replace('.', '/')}.py"
+    for needed in (file, task.root / base):
+        if place is None or not needed.is_file():
+            problem = f"{name!r} has no counterpart, and there is no file {needed}"
+            task.refuse(problem, "metric_class")
+    if f"class {name}(" not in file.read_text(encoding="utf-8"):
         task.refuse(f"{place} holds no class {name!r}", "metric_class")
     return file
 
@@ -125,14 +60,19 @@ def scores_by_class(
     frame = importlib.import_module("pandas").DataFrame(list(rows))
     try:
         with _stand_ins(task.root):
+            base = importlib.import_module(_BASE).SeaHelmMetric
             metric_class = getattr(importlib.import_module(module), name)
+        base.inference_df = property(  # the guide's name
+            lambda metric: metric.dataloader.dataframe,
+            lambda metric, frame: setattr(metric.dataloader, "dataframe", frame),
+        )
         metric = metric_class(_Dataloader(dataframe=frame), given)
         with redirect_stdout(sys.stderr):
             scores = metric.evaluate_responses()[task.name]
     except Exception as error:
         problem = f"{name!r} cannot be run: {type(error).__name__}: {error}"
         raise DataError(f"{file}: {problem}") from error
-    return dict(_numbers(scores, ""))
+    return dict(_numbers(scores[0] if isinstance(scores, tuple) else scores, ""))
 
 
 def _numbers(value: Any, name: str) -> Iterator[tuple[str, float | None]]:
@@ -154,8 +94,8 @@ def _stand_ins(root: Path) -> Iterator[None]:
             sys.modules[package] = ModuleType(package)
             sys.modules[package].__path__ = [str(root / package.replace(".", "/"))]
         for name, members in _STAND_INS.items():
-            sys.modules[f"src.{name}"] = module = ModuleType(f"src.{name}")
-            vars(module).update(members)
+            sys.modules[name] = ModuleType(name)
+            vars(sys.modules[name]).update(members)
         yield
     finally:
         sys.path.remove(str(root))

@@ -14,13 +14,8 @@ from evalkit_benchmarks_declared.reading import check_benchmark
 from evalkit_benchmarks_declared.schema import Benchmark, Data
 from evalkit_benchmarks_declared.sources import stored_rows
 from evalkit_benchmarks_peers import lm_eval_files as task_files
+from evalkit_benchmarks_peers import lm_eval_functions as functions
 from evalkit_benchmarks_peers.lm_eval_files import Function, TaskFile, listed
-from evalkit_benchmarks_peers.lm_eval_functions import (
-    f1_average,
-    load,
-    statements_of,
-    value_of,
-)
 from evalkit_benchmarks_peers.lm_eval_rows import KEYS, Documents, template
 from evalkit_benchmarks_peers.peer_files import component_name, escaped
 
@@ -74,8 +69,9 @@ def read(text: str) -> ReadPlugin:
         DataError: There is no such task, or evalkit cannot run it. The message has the
             file, the line and the key.
     """
-    for kept in (task_files.parse_file, statements_of, value_of):
-        kept.cache_clear()  # the files may have changed
+    task_files.parse_file.cache_clear()  # the files may have changed
+    functions.statements_of.cache_clear()
+    functions.value_of.cache_clear()
     where, _, name = text.removeprefix("lm-eval:").partition("#")
     path = Path(where)
     if path.is_dir() and not name:
@@ -119,15 +115,13 @@ class Task:
     def rows(self, stored: str) -> Iterator[dict[str, Any]]:
         """Return the rows of a stored split."""
         data = self._data.model_copy(update={"splits": {stored: stored}})
-        documents = (
-            r.values for r in stored_rows(data, self._file.path.parent, stored)
-        )
-        for number, row in enumerate(self._processed(documents), start=1):
+        rows = stored_rows(data, self._file.path.parent, stored)
+        documents = self._processed(row.values for row in rows)
+        for number, document in enumerate(documents, start=1):
             try:
-                made = self._documents.row(row)
-                if self._is_rolling:
-                    made["num_words"] = len(re.split(r"\s+", made["context"]))
-                yield made
+                row = self._documents.row(document)
+                words = len(re.split(r"\s+", row["context"]))
+                yield {**row, "num_words": words} if self._is_rolling else row
             except DataError as error:
                 where = f"{self._file.path}: row {number} of {stored!r}"
                 raise DataError(f"{where}: {error}") from error
@@ -138,6 +132,8 @@ class Task:
         numbers = {"num_words": "integer"} if self._is_rolling else {}
         text = "none" if self._is_rolling else "text"
         answer = "choice" if self._has_options else text
+        usual = [{"metric": name} for name in _DEFAULT_METRICS[self._output]]
+        metrics = enumerate(values.get("metric_list") or usual)
         declared = {
             "benchmark": 1,
             "name": component_name(str(values.get("task") or self._file.path.stem)),
@@ -147,7 +143,7 @@ class Task:
             "data": self._data.model_dump(exclude_unset=True),
             "prompt": self._prompt(),
             **({"extract": extract} if extract else {}),
-            "metrics": self._metrics(),
+            "metrics": [self._metric(use, "metric_list", n) for n, use in metrics],
         }
         return check_benchmark(declared, str(self._file.path))
 
@@ -170,7 +166,7 @@ class Task:
         value = self._values.get(key)
         try:
             if isinstance(value, Function):
-                return load(value, of_dataset=key == "process_docs")
+                return functions.load(value, of_dataset=key == "process_docs")
             if isinstance(value, str):
                 template(value)
         except DataError as error:
@@ -237,14 +233,13 @@ class Task:
 
     def _drawn(self) -> dict[str, Any]:
         """Return how shots are drawn."""
-        sampler = self._shots.get("sampler", "default")
-        draw = {"default": "lm-eval", "first_n": "first"}.get(sampler)
+        sampler, samples = map(self._shots.get, ("sampler", "samples"))
+        draw = {None: "lm-eval", "default": "lm-eval", "first_n": "first"}.get(sampler)
         if draw is None:
             self._refuse(f"evalkit cannot run {sampler}", "fewshot_config", "sampler")
         shots = {"count": int(self._values.get("num_fewshot") or 0), "draw": draw}
         split, test = self._shot_split(), self._values.get("test_split")
         if split is None:
-            samples = self._shots["samples"]
             if not isinstance(samples, list):
                 problem = f"evalkit cannot run {samples}"
                 self._refuse(problem, "fewshot_config", "samples")
@@ -291,11 +286,6 @@ class Task:
                 extract[component_name(each["name"])] = [stage]
         return extract
 
-    def _metrics(self) -> list[Any]:
-        usual = [{"metric": name} for name in _DEFAULT_METRICS[self._output]]
-        uses = self._values.get("metric_list") or usual
-        return [self._metric(use, "metric_list", n) for n, use in enumerate(uses)]
-
     def _metric(self, use: Mapping[str, Any], *place: str | int) -> Any:
         """Return the metric that computes the same value."""
         name = use.get("metric")
@@ -305,7 +295,7 @@ class Task:
         metric, usual = _METRICS[self._output, str(name)]
         aggregation, average = use.get("aggregation", usual), None
         if isinstance(aggregation, Function) and metric == "f1":
-            average = f1_average(aggregation)
+            average = functions.f1_average(aggregation)
         if aggregation != usual and average is None:
             problem = f"evalkit does not compute {name} with {aggregation}"
             self._refuse(problem, *place, "aggregation")
@@ -321,12 +311,13 @@ class Task:
     def _f1(self, average: str | None, *place: str | int) -> Any:
         """Return F1 of options, which are the same in all documents."""
         choices = self._values["doc_to_choice"]
-        if not isinstance(choices, list) or (average is None and len(choices) != 2):
+        if average is not None and isinstance(choices, list):
+            is_weighted = average == "weighted"
+            return "weighted-f1" if is_weighted else f"{average}-f1:labels=seen"
+        if not isinstance(choices, list) or len(choices) != 2:
             problem = "f1 needs a list of options here, and two if it has no average"
             self._refuse(problem, *place, "metric")
-        if average is None:
-            return {"metric": "f1", "options": {"label": str(choices[1])}}
-        return "weighted-f1" if average == "weighted" else f"{average}-f1:labels=seen"
+        return {"metric": "f1", "options": {"label": str(choices[1])}}
 
     def _text(self, key: str, default: str) -> str:
         value = self._values.get(key)

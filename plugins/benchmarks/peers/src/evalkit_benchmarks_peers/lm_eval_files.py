@@ -109,11 +109,9 @@ def refuse_group(file: TaskFile, name: str | None = None) -> None:
 
 
 def _several(what: str, tasks: list[Any]) -> DataError:
-    names = [
-        str(task.get("task", task.get("group")) if isinstance(task, Mapping) else task)
-        for task in tasks
-    ]
-    return DataError(f"{what} of {', '.join(names)}. Name one of them")
+    each = [task if isinstance(task, Mapping) else {"task": task} for task in tasks]
+    names = ", ".join(str(task.get("task", task.get("group"))) for task in each)
+    return DataError(f"{what} of {names}. Name one of them")
 
 
 def listed(value: Any) -> list[Any]:

@@ -31,10 +31,8 @@ class _Rendered(str):
 class Documents:
     """How a task makes prompts and answers of documents."""
 
-    keys: Mapping[str, Any]
-    """`KEYS` that are set: a column, template, constant or function each."""
+    keys: Mapping[str, Any]  # a column, template, constant or function each
     delimiter: str
-    """`target_delimiter`."""
     has_options: bool
 
     def row(self, document: Document) -> dict[str, Any]:
@@ -44,8 +42,7 @@ class Documents:
         behind the context, which is something other than delimiter and answer.
         """
         text, target = self._text(document), self._target(document)
-        prefix = self._value("gen_prefix", document)
-        prefix = "" if prefix is None else str(prefix)
+        prefix = str(self._value("gen_prefix", document) or "")
         row: dict[str, Any] = {"context": text + _joined(text, self.delimiter, prefix)}
         if "gen_prefix" in self.keys:
             answers = _texts(target)
@@ -89,17 +86,17 @@ class Documents:
             return value
         is_list = len(value) >= 2 and value[0] + value[-1] == "[]"
         if is_list or (value.isdigit() and "doc_to_choice" in self.keys):
-            return _literal("doc_to_target", value, is_list)
+            return _literal(value)
         return str(value)
 
     def _choices(self, document: Document) -> list[str]:
         given = self._value("doc_to_choice", document)
-        if isinstance(given, _Rendered):
-            given = _literal("doc_to_choice", given, False)
-        choices = list(given.values() if isinstance(given, Mapping) else given)
-        if not all(isinstance(choice, str) for choice in choices):
+        given = _literal(given) if isinstance(given, _Rendered) else given
+        choices = [*given.values()] if isinstance(given, Mapping) else given
+        is_list = isinstance(choices, list | tuple)
+        if not is_list or not all(isinstance(choice, str) for choice in choices):
             raise DataError(f"doc_to_choice: must be a list of texts, got {choices!r}")
-        return choices
+        return [*choices]
 
 
 def _joined(before: str, delimiter: str, after: str) -> str:
@@ -108,14 +105,12 @@ def _joined(before: str, delimiter: str, after: str) -> str:
     return after if is_blank else delimiter + after
 
 
-def _literal(key: str, text: str, is_text: bool) -> Any:
-    """Read a value that is written as in Python; some are texts otherwise."""
+def _literal(text: str) -> Any:
+    """Read a value that is written as in Python, or a text."""
     try:
         return ast.literal_eval(str(text))
-    except (SyntaxError, ValueError) as error:
-        if is_text:
-            return str(text)
-        raise DataError(f"{key}: must be a value of Python, got {text!r}") from error
+    except (SyntaxError, ValueError):
+        return str(text)
 
 
 def _gold(target: Any, choices: Sequence[str]) -> Any:

@@ -142,8 +142,8 @@ class Block:
             for _, name, form, conversion in parts:
                 if name is not None and (form or conversion or not name.isidentifier()):
                     task.refuse(f"unsupported placeholder {name!r}", *keys, key)
-        has_shots = bool(self.shots())
-        if self.metric.reads == "probability" and has_shots and not self.cued()[0]:
+        is_scored = self.metric.reads == "probability" and self.shots()
+        if is_scored and not self.cued()[0]:
             problem = "expected the answer tag first, as labels are scored behind it"
             task.refuse(problem, *keys, "answer_template")
 
@@ -159,12 +159,9 @@ def benchmark_of(task: SeahelmTask, langs: Iterable[str]) -> dict[str, Any]:
     blocks = [Block(task, lang) for lang in langs]
     for block in blocks:
         block.check()
-    named = [_fields(block.template("task_template")) for block in blocks]
-    fields = {
-        name: "text" if all(name in names for names in named) else "text?"
-        for names in named
-        for name in names
-    }
+    named = [{*_fields(block.template("task_template"))} for block in blocks]
+    always, ever = set.intersection(*named), sorted(set.union(*named))
+    fields = {name: "text" if name in always else "text?" for name in ever}
     first, parts = blocks[0], {block.lang: _parts(block) for block in blocks}
     benchmark = {
         "benchmark": 1,
@@ -242,13 +239,10 @@ def _parts(block: Block) -> dict[str, Any]:
         block.task.refuse(f"no counterpart of {key!r}. Known: {known}", "metric")
     package, option = metric.options.get(block.lang, ("", ""))
     option = f":words={option}" if package and find_spec(package) else ""
-    scores = {
-        name: score + option if isinstance(score, str) else score
-        for name, score in metric.scores.items()
-    }
-    parts["headline"] = scores.pop(key)
-    texts = [score for score in scores.values() if isinstance(score, str)]
-    parts["metrics"] = [x for x in dict.fromkeys(texts) if x != parts["headline"]]
+    scores = [x + option if isinstance(x, str) else x for x in metric.scores.values()]
+    parts["headline"] = scores[[*metric.scores].index(key)]
+    others = [x for x in scores if isinstance(x, str) and x != parts["headline"]]
+    parts["metrics"] = [*dict.fromkeys(others)]
     if metric.is_macro:
         parts["aggregate"] = f"macro:{metric.tags[0].replace('_', '-')}"
     return parts
@@ -256,8 +250,7 @@ def _parts(block: Block) -> dict[str, Any]:
 
 def _data(block: Block) -> dict[str, Any]:
     metric, loader = block.metric, block.loader
-    has_shots = bool(block.shots())
-    splits = ("test", "examples") if has_shots else ("test",)
+    splits = ("test", "examples") if block.shots() else ("test",)
     tags = filter(None, (*metric.tags, loader.match))
     data = {
         "id": "uid",
@@ -267,7 +260,7 @@ def _data(block: Block) -> dict[str, Any]:
     }
     if metric.answer == "choice":
         return {**data, "answer": {"text": "label"}, "choices": "choices"}
-    has_answers = has_shots if metric is OWN else not metric.is_judged
+    has_answers = block.shots() if metric is OWN else not metric.is_judged
     return {**data, "answer": "label"} if has_answers else data
 
 

@@ -222,24 +222,31 @@ def test_functions_of_texts_are_run(tmp_path: Path) -> None:
     assert [each.name for each in read(path).files] == ["task.yaml", "utils.py"]
 
 
+F = "def process_warm_dry(d):\n    return"
 OTHERS = {
-    "import os\ndef process_warm_dry(d):\n    os.remove('x')\n": "os: it is imported",
-    "def process_warm_dry(d):\n    return open('x')\n": "open: it is not available",
-    "def process_warm_dry(d):\n    return d.__class__\n": "it uses .__class__",
-    "def process_warm_dry(d):\n    while True: pass\n": "it uses While",
-    "def process_warm_dry(d):\n    return eval('d')\n": "eval: it is not available",
-    "from random import choice\nprocess_warm_dry = choice\n": "choice",
-    "def process_warm_dry(d):\n    return [1]\n": "does not return the dataset",
-    "def _f(row):\n    return other(row)\nother = open('x')\n"
-    "def process_warm_dry(d):\n    return d.map(_f)\n": "other: name 'open' is not",
-    "x = 1\n": "there is no function of this name",
-    "def process_warm_dry(:\n": "cannot be read as Python",
+    f"import os\n{F} d.map(os)": "os: it is imported from os",
+    f"{F} open('x')": "open: it is not available",
+    f"{F} eval('d')": "eval: it is not available",
+    f"{F} d.__class__": "it uses __class__",
+    f"{F} [1] * 9": "it uses Mult",
+    f"{F} [*d, *d]": "it uses Starred",
+    f"{F} (lambda f: f(f))(d)": "it uses Call",
+    f"{F} f'{{d:>9}}'": "it uses FormattedValue",
+    f"{F} process_warm_dry(d)": "it calls itself",
+    f"{F} [1]": "does not return the dataset",
+    "def process_warm_dry(d):\n    while True: pass": "it uses While",
+    "from random import choice\nprocess_warm_dry = choice": "choice: it is imported",
+    f"def _f(r):\n    return other(r)\nother = open('x')\n{F} d.map(_f)": "open: it is",
+    "x = 1": "process_warm_dry: it is not available",
+    "def process_warm_dry(:": "cannot be read as Python",
 }
 
 
 @pytest.mark.parametrize(("body", "problem"), OTHERS.items())
 def test_other_functions_are_refused(tmp_path: Path, body: str, problem: str) -> None:
-    path = write(tmp_path, KINDS, code=body + "def doc_to_text(doc):\n    return 'x'\n")
+    path = write(
+        tmp_path, KINDS, code=body + "\ndef doc_to_text(doc):\n    return 'x'\n"
+    )
     with pytest.raises(DataError, match=r"process_docs|doc_to_text") as caught:
         read(path)
     assert problem in str(caught.value)

@@ -74,7 +74,7 @@ def loadable(root: Path) -> list[SeahelmTask]:
     found = []
     for path in config_files(root):
         file = read_config(path)
-        for name in file.tasks:
+        for name in file.values:
             task = SeahelmTask(file, name, root)
             try:
                 seahelm.benchmark_of(task, list(task.config["languages"]))
@@ -123,7 +123,7 @@ def names_of(block: Any) -> list[str]:
     """Return all values that prompts name of the files of a task."""
     files = {block.config.get(key) for key in ("filepath", "example_filepath")} - {None}
     names: dict[str, None] = {}
-    for config in block.task.file.tasks.values():
+    for config in block.task.file.values.values():
         for each in config["languages"].values():
             if {each.get("filepath"), each.get("example_filepath")} & files:
                 template = each["prompt_template"]["task_template"]

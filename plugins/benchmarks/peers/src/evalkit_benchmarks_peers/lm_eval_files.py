@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import yaml
 
 from evalkit.errors import DataError
-from evalkit_benchmarks_declared.reading import lines_of, located
+from evalkit_benchmarks_declared.reading import lines_of
+from evalkit_benchmarks_peers.peer_files import PeerFile
 
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-@dataclass(frozen=True)
-class Function:
-    """A Python function that a file in a folder names with `!function`."""
+class Function(NamedTuple):
+    """A function of a Python file that `!function` names."""
 
-    name: str
-    folder: Path
-
-    @property
-    def path(self) -> Path:
-        """The Python file."""
-        module = self.name.rpartition(".")[0].replace(".", "/")
-        return (self.folder / f"{module}.py").resolve()
+    path: Path
+    attribute: str
 
     def __str__(self) -> str:
-        return f"!function {self.name}"
+        return f"!function {self.path.stem}.{self.attribute}"
 
 
-@dataclass(frozen=True)
-class TaskFile:
+class TaskFile(NamedTuple):
     """A file with everything that it includes; `files` are these, and itself last."""
 
     path: Path
@@ -44,33 +35,21 @@ class TaskFile:
 
     def refuse(self, problem: str, *keys: str | int) -> NoReturn:
         """Refuse the file for a key, naming the line that sets it."""
-        name = ".".join(map(str, keys))
-        for path in reversed(self.files):
-            lines = lines_of(path)
-            if keys[:1] in lines:
-                raise DataError(f"{located(str(path), lines, keys)}: {name}: {problem}")
-        raise DataError(f"{self.path}: {name}: {problem}")
+        setting = (path for path in self.files[::-1] if keys[:1] in lines_of(path))
+        raise PeerFile(next(setting, self.path), None).error(problem, *keys)
 
 
-def read_task_file(path: Path) -> TaskFile:
+def read_task_file(path: Path, within: tuple[Path, ...] = ()) -> TaskFile:
     """Read a file with everything that it includes."""
-    return TaskFile(path, *_read(path.resolve(), ()))
-
-
-def _read(
-    path: Path, within: tuple[Path, ...]
-) -> tuple[Mapping[str, Any], tuple[Path, ...]]:
-    if path in within:
+    real = path.resolve()
+    if real in within:
         raise DataError(f"{path}: include: the file includes itself")
-    own = dict(parse_file(path))
-    included = own.pop("include", None) or []
-    merged: dict[str, Any] = {}
-    files: list[Path] = []
-    for name in included if isinstance(included, list) else [included]:
-        values, inner = _read((path.parent / name).resolve(), (*within, path))
-        merged |= values
-        files += inner
-    return {**merged, **own}, (*files, path)
+    own, values, files = dict(parse_file(real)), {}, [real]
+    for name in listed(own.pop("include", None))[::-1]:
+        included = read_task_file(real.parent / name, (*within, real))
+        values = {**included.values, **values}
+        files = [*included.files, *files]
+    return TaskFile(path, {**values, **own}, tuple(files))
 
 
 @lru_cache(maxsize=4_096)
@@ -80,16 +59,17 @@ def parse_file(path: Path) -> Mapping[str, Any]:
     class Loader(_SafeLoader):  # type: ignore[misc]
         """Knows the folder that functions are named from."""
 
-    Loader.add_constructor(
-        "!function",
-        lambda loader, node: Function(loader.construct_scalar(node), path.parent),
-    )
+    def function(loader: Any, node: Any) -> Function:
+        module, _, name = loader.construct_scalar(node).rpartition(".")
+        return Function(
+            (path.parent / f"{module.replace('.', '/')}.py").resolve(), name
+        )
+
+    Loader.add_constructor("!function", function)
     try:
         values = yaml.load(path.read_bytes(), Loader=Loader)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-    except yaml.YAMLError as error:
-        raise DataError(f"{path}: invalid YAML: {error}") from error
+    except (OSError, yaml.YAMLError) as error:
+        raise DataError(f"{path}: cannot be read as YAML: {error}") from error
     if not isinstance(values, dict):
         raise DataError(f"{path}: must be a mapping of keys to values")
     return values
@@ -103,25 +83,21 @@ def task_files(folder: Path) -> list[Path]:
 
 def find_task(folder: Path, name: str) -> TaskFile:
     """Find a task in a folder; refuse a group or a tag, naming its tasks."""
-    paths = task_files(folder)
-    word = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])".encode())
-    for task in _tasks(path for path in paths if word.search(path.read_bytes())):
+    tagged = []
+    for path in task_files(folder):
+        if name.encode() not in path.read_bytes():
+            continue
+        try:
+            task = read_task_file(path)
+        except DataError:  # it is no task
+            continue
         refuse_group(task, name)
         if task.values.get("task") == name and "group" not in task.values:
             return task
-    values = [task.values for task in _tasks(paths)]
-    if tagged := [each for each in values if name in listed(each.get("tag"))]:
+        tagged += [task.values] if name in listed(task.values.get("tag")) else []
+    if tagged:
         raise _several(f"{folder}: {name} is a tag", tagged)
     raise DataError(f"{folder}: no task, group or tag is named {name!r}")
-
-
-def _tasks(paths: Iterable[Path]) -> Iterable[TaskFile]:
-    """Read files, without those that are no tasks."""
-    for path in paths:
-        try:
-            yield read_task_file(path)
-        except DataError:
-            continue
 
 
 def refuse_group(file: TaskFile, name: str | None = None) -> None:
@@ -133,11 +109,9 @@ def refuse_group(file: TaskFile, name: str | None = None) -> None:
 
 
 def _several(what: str, tasks: list[Any]) -> DataError:
-    names = [
-        str(task.get("task", task.get("group")) if isinstance(task, dict) else task)
-        for task in tasks
-    ]
-    return DataError(f"{what} of {', '.join(names)}. Name one of them")
+    each = [task if isinstance(task, Mapping) else {"task": task} for task in tasks]
+    names = ", ".join(str(task.get("task", task.get("group"))) for task in each)
+    return DataError(f"{what} of {names}. Name one of them")
 
 
 def listed(value: Any) -> list[Any]:

@@ -1,81 +1,61 @@
 """Python functions of tasks, as far as they only work on texts, lists and dicts.
 
-Their file is not imported. Its statements are checked, and those that pass are run with
-the builtins and modules below alone: without files, random numbers, other packages and
-attributes that begin with an underscore.
+Their file is not imported. A function, and what it refers to, is run if it consists of
+the statements and names below alone: without loops, recursion, products, files and
+other attributes. So it ends, and makes no more than it reads and spells out.
 """
 
 from __future__ import annotations
 
 import ast
-import functools
-import os.path
 import re
-import string
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from types import FunctionType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 from evalkit.errors import DataError
+from evalkit_benchmarks_declared.sandbox import sandbox
 from evalkit_benchmarks_peers.lm_eval_files import Function
 
-_BUILTINS: Mapping[str, Any] = {
-    each.__name__: each
-    for each in (
-        *(abs, all, any, bool, chr, dict, enumerate, filter, float, int, isinstance),
-        *(len, list, map, max, min, ord, range, reversed, round, set, sorted, str),
-        *(sum, tuple, zip, ValueError),
-    )
-} | {"print": lambda *_, **__: None}
-_RE = "compile escape findall fullmatch match search split sub DOTALL I IGNORECASE M S"
-_MODULES: Mapping[str, tuple[Any, str]] = {
-    "ast": (ast, "literal_eval"),
-    "functools": (functools, "partial"),
-    "os.path": (os.path, "basename dirname"),
-    "re": (re, _RE),
-    "string": (string, "ascii_letters ascii_lowercase ascii_uppercase digits"),
-}
-_IMPORTS = {
-    module: {name: getattr(owner, name) for name in names.split()}
-    for module, (owner, names) in _MODULES.items()
+_FUNCTIONS = (bool, dict, enumerate, float, int, isinstance, len, list, str, tuple, zip)
+_BUILTINS: dict[str, Any] = {each.__name__: each for each in _FUNCTIONS}
+_SUB = sandbox().filters["regex_replace"]  # in linear time
+_IMPORTS: Mapping[str, Any] = {
+    "functools": SimpleNamespace(partial=partial),
+    "re": SimpleNamespace(sub=lambda pattern, new, text: _SUB(text, pattern, new)),
 }
 _ATTRIBUTES = re.compile(
-    "append|capitalize|copy|count|end|(ends|starts)with|extend|r?find|filter|format|get"
-    "|groups?|index|insert|is(alpha|digit|lower|space|upper)|items|join|keys|lower|map"
-    "|partition|pop|remove(prefix|suffix)?|replace|reverse|r?split|sort|span|splitlines"
-    "|start|[lr]?strip|title|update|upper|values|"
-    + "|".join(name for names in _IMPORTS.values() for name in names)
+    "capitalize|count|endswith|filter|get|index|isdigit|items|join|keys|lower"
+    "|[lr]?strip|map|partial|replace|r?split|startswith|sub|title|upper|values"
 )
 _NODES = (
-    *(ast.AnnAssign, ast.Assign, ast.AugAssign, ast.Break, ast.Continue, ast.Expr),
-    *(ast.For, ast.FunctionDef, ast.If, ast.Pass, ast.Raise, ast.Return, ast.expr),
-    *(ast.Add, ast.Div, ast.FloorDiv, ast.Mod, ast.Mult, ast.Sub, ast.arg, ast.boolop),
-    *(ast.arguments, ast.cmpop, ast.comprehension, ast.expr_context, ast.keyword),
-    ast.unaryop,
+    *(ast.Add, ast.Sub, ast.Assign, ast.Expr, ast.FunctionDef, ast.If, ast.Return),
+    *(ast.arg, ast.arguments, ast.boolop, ast.cmpop, ast.comprehension, ast.expr),
+    *(ast.expr_context, ast.keyword, ast.unaryop),
 )
 
 
 class _Dataset:
     """What a function does with a dataset: stands for the dataset when it is called."""
 
-    def __init__(self, steps: tuple[tuple[str, Callable[..., Any]], ...] = ()) -> None:
+    def __init__(self, *steps: tuple[str, Callable[..., Any]]) -> None:
         self.steps = steps
 
     def map(self, function: Callable[..., Any]) -> _Dataset:
-        return _Dataset((*self.steps, ("map", function)))
+        return _Dataset(*self.steps, ("map", function))
 
     def filter(self, function: Callable[..., Any]) -> _Dataset:
-        return _Dataset((*self.steps, ("filter", function)))
+        return _Dataset(*self.steps, ("filter", function))
 
     def apply(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
         for row in rows:
             for way, function in self.steps:
-                found = function(dict(row))
-                if way == "filter" and not found:
+                result = function(dict(row))
+                if way == "filter" and not result:
                     break
-                row = row if way == "filter" else {**row, **found}
+                row = row if way == "filter" else {**row, **result}
             else:
                 yield row
 
@@ -85,119 +65,98 @@ def load(function: Function, *, of_dataset: bool) -> Callable[[Any], Any]:
 
     If it is a function of a dataset, it is returned as a function of all rows.
     """
-    path, name = function.path, function.name.rpartition(".")[2]
-    values, problems = run_file(path)
-    if name in problems or not callable(values.get(name)):
-        why = problems.get(name, "there is no function of this name")
-        raise DataError(f"{path.name}: {name}: {why}")
-    found: Callable[[Any], Any] = values[name]
-    _check_names(found, set())
-    if not of_dataset:
-        return found
     try:
-        made = found(_Dataset())
+        found: Callable[[Any], Any] = value_of(function.path, function.attribute)
+        result = found(_Dataset()) if of_dataset else None
+    except RecursionError as error:
+        raise DataError(f"{function.attribute}: it calls itself") from error
     except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise DataError(str(error)) from error
-    if not isinstance(made, _Dataset):
+        raise DataError(f"{function.attribute}: {error}") from error
+    if of_dataset and not isinstance(result, _Dataset):
         raise DataError("it does not return the dataset, filtered or mapped")
-    for _, step in made.steps:
-        _check_names(step, set())
-    return made.apply
+    return result.apply if isinstance(result, _Dataset) else found
 
 
 def f1_average(function: Function) -> str | None:
     """Return the average of scikit-learn's `f1_score` that a function computes."""
-    name = function.name.rpartition(".")[2]
-    for node in _parsed(function.path):
-        text = ast.unparse(node)
-        if text == f"from lm_eval.utils import {name}" and name == "weighted_f1_score":
-            return "weighted"
-        if text.startswith(f"def {name}(items):\n    unzipped_list = list(zip(*items"):
-            pattern = r"fscore = f1_score\(golds, preds, average='(\w+)'\)\n.*fscore$"
-            found = re.search(pattern, text)
-            return found[1] if found else None
-    return None
-
-
-def _check_names(function: Any, known: set[Any]) -> None:
-    """Refuse a function that uses a name without a value, itself or by another one."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    codes = [function.__code__] if isinstance(function, FunctionType) else []
-    while codes:
-        code, values = codes.pop(), function.__globals__
-        codes += [each for each in code.co_consts if isinstance(each, type(code))]
-        for name in {*code.co_names} - known:
-            known.add(name)
-            is_known = (
-                name in values or name in _BUILTINS or _ATTRIBUTES.fullmatch(name)
-            )
-            problem = None if is_known else "it is not available"
-            if problem := values["__problems__"].get(name, problem):
-                raise DataError(f"{name}: {problem}")
-            _check_names(values.get(name), known)
-
-
-def _parsed(path: Path) -> list[ast.stmt]:
-    try:
-        return ast.parse(path.read_bytes()).body
-    except (OSError, SyntaxError, ValueError) as error:
-        raise DataError(f"{path.name} cannot be read as Python: {error}") from error
+    text = ast.unparse(statements_of(function.path).get(function.attribute, ast.Pass()))
+    if text == "from lm_eval.utils import weighted_f1_score":
+        return "weighted"
+    start = r"def \w+\(items\):\n    unzipped_list = list\(zip\(\*items[\s\S]*"
+    end = r"fscore = f1_score\(golds, preds, average='(\w+)'\)\n.*fscore"
+    found = re.fullmatch(start + end, text)
+    return found[1] if found else None
 
 
 @lru_cache(maxsize=1_024)
-def run_file(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the values of the names of a file, and why other names have none."""
-    problems: dict[str, str] = {}
-    values: dict[str, Any] = {"__file__": str(path), "__problems__": problems}
-    values["__builtins__"] = {**_BUILTINS, "globals": lambda: values}
-    for node in _parsed(path):
-        try:
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                _import(path, node, values, problems)
-            else:
-                _check(node)
-                exec(compile(ast.Module([node], []), str(path), "exec"), values)
-        except Exception as error:  # whatever a statement of the file raises
-            for inner in [node, *ast.walk(node)]:
-                name = getattr(inner, "name", getattr(inner, "id", ""))
-                is_set = not isinstance(getattr(inner, "ctx", None), ast.Load)
-                if is_set or not callable(values.get(name, _BUILTINS.get(name))):
-                    problems.setdefault(name, str(error))
-    return values, problems
+def statements_of(path: Path) -> Mapping[str, ast.stmt]:
+    """Return the statement of a file that sets each name; "*" updates `globals()`."""
+    try:
+        body = ast.parse(path.read_bytes()).body
+    except (OSError, SyntaxError, ValueError) as error:
+        raise DataError(f"{path.name} cannot be read as Python: {error}") from error
+    found: dict[str, ast.stmt] = {}
+    for node in body:
+        for each in (node, *getattr(node, "names", ()), *getattr(node, "targets", ())):
+            keys = (getattr(each, key, None) for key in ("asname", "name", "id"))
+            found[next(filter(None, keys), "")] = node
+        if ast.unparse(node).startswith("globals().update("):
+            table = node.value.args[0]  # type: ignore[attr-defined]
+            found["*"] = ast.Assign([ast.Name("*", ast.Store())], table)
+    return found
 
 
-def _check(node: ast.stmt) -> None:
-    """Refuse a statement that must not be run."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.FunctionDef):
-            each.returns = None
-        if isinstance(each, ast.arg):
-            each.annotation = None
-    for each in ast.walk(node):
-        is_decorated = isinstance(each, ast.FunctionDef) and each.decorator_list
-        if is_decorated or not isinstance(each, _NODES):
-            raise DataError(f"it uses {type(each).__name__}")
-        if isinstance(each, ast.Attribute) and not _ATTRIBUTES.fullmatch(each.attr):
-            raise DataError(f"it uses .{each.attr}")
+@lru_cache(maxsize=4_096)
+def value_of(path: Path, name: str) -> Any:
+    """Return the value of a name of a file, of which nothing else is run."""
+    statements = statements_of(path)
+    if name not in statements and "*" in statements and name != "*":
+        return value_of(path, "*")[name]
+    if (node := statements.get(name)) is None:
+        raise DataError(f"{path.name}: {name}: it is not available")
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return _imported(path, node, name)
+    values: dict[str, Any] = {"__builtins__": _BUILTINS}
+    for each in _checked(node, f"{path.name}: {name}") - {*_BUILTINS}:
+        values[each] = value_of(path, each)
+    code = ast.fix_missing_locations(ast.Module([node], []))
+    exec(compile(code, str(path), "exec"), values)
+    return values[name]
 
 
-def _import(
-    path: Path, node: Any, values: dict[str, Any], problems: dict[str, str]
-) -> None:
-    """Set the names that a statement imports."""
-    for each in node.names:
-        is_module, name = isinstance(node, ast.Import), each.asname or each.name
-        module = each.name if is_module else str(node.module)
-        known = _IMPORTS.get(module, {})
-        if known and (is_module or each.name in known):
-            values[name] = SimpleNamespace(**known) if is_module else known[each.name]
-            continue
-        tasks = [folder for folder in path.parents if folder.name == "tasks"]
-        inner = module.removeprefix("lm_eval.tasks.")
-        folder = tasks[0] if tasks and inner != module else path.parent
-        file = (folder / f"{inner.replace('.', '/')}.py").resolve()
-        if not is_module and file.is_file() and each.name in run_file(file)[0]:
-            values[name] = run_file(file)[0][each.name]
-        else:
-            problems[name] = f"it is imported from {module}"
+def _checked(node: ast.stmt, where: str) -> set[str]:
+    """Return the names that a statement refers to; refuse one that must not be run."""
+    for each in ast.walk(node):  # annotations are not run
+        if isinstance(each, ast.FunctionDef | ast.arg):
+            setattr(each, "returns" if hasattr(each, "args") else "annotation", None)
+    nodes = [*ast.walk(node)]
+    names = [each for each in nodes if isinstance(each, ast.Name)]
+    own = {each.arg for each in nodes if isinstance(each, ast.arg)}
+    own |= {each.name for each in nodes[1:] if isinstance(each, ast.FunctionDef)}
+    own |= {each.id for each in names if isinstance(each.ctx, ast.Store)}
+    for each in nodes:
+        called = getattr(each, "func", None)
+        name = called.id if isinstance(called, ast.Name) else "str"
+        is_odd = isinstance(each, ast.Starred) or not isinstance(each, _NODES)
+        is_odd |= name in own or not isinstance(called, ast.Attribute | ast.Name | None)
+        is_odd |= bool(getattr(each, "decorator_list", getattr(each, "format_spec", 0)))
+        if is_odd or not _ATTRIBUTES.fullmatch(getattr(each, "attr", "map")):
+            what = getattr(each, "attr", type(each).__name__)
+            raise DataError(f"{where}: it uses {what}")
+    return {each.id for each in names} - own
+
+
+def _imported(path: Path, node: Any, name: str) -> Any:
+    """Return what a statement imports under a name."""
+    [real] = [each.name for each in node.names if name in (each.asname, each.name)]
+    module = str(getattr(node, "module", real))
+    known = _IMPORTS.get(module)
+    if known and (module == real or hasattr(known, real)):
+        return known if module == real else getattr(known, real)
+    tasks = [folder for folder in path.parents if folder.name == "tasks"]
+    inner = module.removeprefix("lm_eval.tasks.")
+    folder = tasks[0] if tasks and inner != module else path.parent
+    file = (folder / f"{inner.replace('.', '/')}.py").resolve()
+    if module == real or not file.is_file():
+        raise DataError(f"{path.name}: {name}: it is imported from {module}")
+    return value_of(file, real)

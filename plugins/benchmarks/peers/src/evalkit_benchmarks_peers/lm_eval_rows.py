@@ -31,54 +31,33 @@ class _Rendered(str):
 class Documents:
     """How a task makes prompts and answers of documents."""
 
-    keys: Mapping[str, Any]
-    """`KEYS` that are set: a column, template, constant or function each."""
-    shots: Mapping[str, Any]
-    """The same keys of `fewshot_config`."""
+    keys: Mapping[str, Any]  # a column, template, constant or function each
     delimiter: str
-    """`target_delimiter`."""
     has_options: bool
 
-    @property
-    def has_shot(self) -> bool:
-        """Whether shots show something other than delimiter and answer."""
-        return "gen_prefix" in self.keys or bool(self.shots)
-
-    def row(self, document: Document, is_shot: bool) -> dict[str, Any]:
+    def row(self, document: Document) -> dict[str, Any]:
         """Return the context and the answer of a document.
 
-        With options also `choices`; and if it may be a shot, in `shot` what stands
-        behind the context, if that is something other than delimiter and answer.
+        With options also `choices`; and with `gen_prefix`, in `shot` what a shot shows
+        behind the context, which is something other than delimiter and answer.
         """
-        text, target = self._text(document, {}), self._target(document, {})
-        prefix = self._prefix(document)
-        context = text + _joined(text, self.delimiter, prefix)
-        row: dict[str, Any] = {"context": context}
+        text, target = self._text(document), self._target(document)
+        prefix = str(self._value("gen_prefix", document) or "")
+        row: dict[str, Any] = {"context": text + _joined(text, self.delimiter, prefix)}
+        if "gen_prefix" in self.keys:
+            answers = _texts(target)
+            answer = answers[0] if isinstance(answers, list) else answers
+            bare = self.delimiter + answer if answer else ""
+            row["shot"] = _joined(prefix, " ", answer) if prefix else bare
         if "doc_to_choice" in self.keys:
             choices = self._choices(document)
             target = _gold(target, choices)
             row |= {"choices": choices} if self.has_options else {}
-        row["answer"] = _texts(target)
-        if self.has_shot and is_shot:
-            row["shot"] = self._shot(document, context, prefix)
-        return row
+        return {**row, "answer": _texts(target)}
 
-    def _shot(self, document: Document, context: str, prefix: str) -> str:
-        text = self._text(document, self.shots)
-        answer = _texts(self._target(document, self.shots))
-        answer = answer[0] if isinstance(answer, list) else answer
-        if prefix:
-            text += _joined(text, self.delimiter, prefix)
-            text += _joined(prefix, " ", answer)
-        elif answer:
-            text += self.delimiter + answer
-        if not text.startswith(context):
-            raise DataError("fewshot_config: a shot must begin as its document does")
-        return text.removeprefix(context)
-
-    def _value(self, key: str, document: Document, own: Mapping[str, Any]) -> Any:
+    def _value(self, key: str, document: Document) -> Any:
         """Return a column, the text of a template, a constant, or what is computed."""
-        given = own.get(key, self.keys.get(key))
+        given = self.keys.get(key)
         try:
             if callable(given):
                 return given(dict(document))
@@ -91,8 +70,8 @@ class Documents:
             kind = "" if isinstance(error, DataError) else f"{type(error).__name__}: "
             raise DataError(f"{key}: {kind}{error}") from error
 
-    def _text(self, document: Document, own: Mapping[str, Any]) -> str:
-        value = self._value("doc_to_text", document, own)
+    def _text(self, document: Document) -> str:
+        value = self._value("doc_to_text", document)
         is_number = isinstance(value, _Rendered) and value.isdigit()
         if not isinstance(value, str) or (is_number and "doc_to_choice" in self.keys):
             raise DataError(
@@ -101,27 +80,23 @@ class Documents:
             )
         return str(value)
 
-    def _prefix(self, document: Document) -> str:
-        value = self._value("gen_prefix", document, {})
-        return "" if value is None else str(value)
-
-    def _target(self, document: Document, own: Mapping[str, Any]) -> Any:
-        value = self._value("doc_to_target", document, own)
+    def _target(self, document: Document) -> Any:
+        value = self._value("doc_to_target", document)
         if not isinstance(value, _Rendered):
             return value
         is_list = len(value) >= 2 and value[0] + value[-1] == "[]"
         if is_list or (value.isdigit() and "doc_to_choice" in self.keys):
-            return _literal("doc_to_target", value, is_list)
+            return _literal(value)
         return str(value)
 
     def _choices(self, document: Document) -> list[str]:
-        given = self._value("doc_to_choice", document, {})
-        if isinstance(given, _Rendered):
-            given = _literal("doc_to_choice", given, False)
-        choices = list(given.values() if isinstance(given, Mapping) else given)
-        if not all(isinstance(choice, str) for choice in choices):
+        given = self._value("doc_to_choice", document)
+        given = _literal(given) if isinstance(given, _Rendered) else given
+        choices = [*given.values()] if isinstance(given, Mapping) else given
+        is_list = isinstance(choices, list | tuple)
+        if not is_list or not all(isinstance(choice, str) for choice in choices):
             raise DataError(f"doc_to_choice: must be a list of texts, got {choices!r}")
-        return choices
+        return [*choices]
 
 
 def _joined(before: str, delimiter: str, after: str) -> str:
@@ -130,14 +105,12 @@ def _joined(before: str, delimiter: str, after: str) -> str:
     return after if is_blank else delimiter + after
 
 
-def _literal(key: str, text: str, is_text: bool) -> Any:
-    """Read a value that is written as in Python; some are texts otherwise."""
+def _literal(text: str) -> Any:
+    """Read a value that is written as in Python, or a text."""
     try:
         return ast.literal_eval(str(text))
-    except (SyntaxError, ValueError) as error:
-        if is_text:
-            return str(text)
-        raise DataError(f"{key}: must be a value of Python, got {text!r}") from error
+    except (SyntaxError, ValueError):
+        return str(text)
 
 
 def _gold(target: Any, choices: Sequence[str]) -> Any:

@@ -12,6 +12,7 @@ _JUDGE_KEYS = (
     *("judge_model_name", "judge_model_type", "batch_api_calls", "judge_init_args"),
     *("judge_generation_kwargs", "judge_prompts", "classifications"),
 )
+_PROMPTS = ("system_prompt", "criteria_prompt", "reference_prompt")
 _SAMPLING = ("temperature", "top_p", "top_k", "max_tokens", "stop", "seed")
 _SERVERS = ("vllm", "online_vllm", "online_sglang", "local_openai", "litellm")
 _LOCAL = "http://127.0.0.1:8000/v1"
@@ -35,7 +36,7 @@ class Counterpart(NamedTuple):
     tags: tuple[str, ...] = ()
     """Keys of `metadata` that become facets."""
     options: Mapping[str, tuple[str, str]] = {}
-    """Package by language, and parameters of the metrics if it is installed."""
+    """Package by language, and what the metric takes for `words` if it is there."""
     is_macro: bool = False
     """Whether the headline is the mean over these facets."""
     is_judged: bool = False
@@ -52,29 +53,34 @@ class Counterpart(NamedTuple):
         return found if self.reads == "line" else []
 
 
-def _above(metric: str, low: float | str = "chance", floor: bool = True) -> Score:
-    return {"metric": metric, "normalise": {"low": low, "floor": floor}}
+def _accuracy(metric: str = "accuracy", **normalise: Any) -> dict[str, Score]:
+    scale = {"low": "chance", "floor": True, **normalise}
+    above = {"metric": metric, "normalise": scale}
+    return {"normalized_accuracy": above, "accuracy": metric}
 
 
-def _same(metric: str, *names: str) -> dict[str, Score]:
-    return dict.fromkeys(names, metric)
+def _same(metric: str, name: str) -> dict[str, Score]:
+    """Return the metric of a score, which SEA-HELM scales from nothing to all."""
+    return {f"normalized_{name}": metric, name: metric}
 
 
 _PHENOMENA = ("linguistic_phenomenon",)
 _F1 = Counterpart(
     {
-        "normalized_accuracy": _above("balanced-accuracy"),
-        "accuracy": "balanced-accuracy",
+        **_accuracy("balanced-accuracy"),
         "macro_f1": "seahelm-macro-f1",
         "null_weighted_f1": "seahelm-null-weighted-f1",
     }
 )
 _LOGPROB = Counterpart(
-    _same("seahelm-logprob:of=answer", "average_cumulative_probabilities"),
+    {"average_cumulative_probabilities": "seahelm-logprob:of=answer"},
     reads="probability",
 )
 _PAIRS = Counterpart(reads="first-label", tags=_PHENOMENA)
 _TEXT = Counterpart(answer="text", reads="line")
+
+OWN = Counterpart(answer="text", reads="reply")
+"""A metric class without a counterpart, which runs itself."""
 
 COUNTERPARTS: Mapping[str, Counterpart] = {
     "F1AccMetric": _F1,
@@ -82,38 +88,21 @@ COUNTERPARTS: Mapping[str, Counterpart] = {
     "LogProbMetric": _LOGPROB,
     "MinimalPairsLogProbMetric": _LOGPROB._replace(tags=_PHENOMENA),
     "PragmaticReasoningLogProbMetric": _LOGPROB._replace(tags=_PHENOMENA),
-    "PragmaticReasoningMetric": _PAIRS._replace(
-        # aggregate_metrics.py takes half for chance
-        scores={"normalized_accuracy": _above("accuracy", 0.5), "accuracy": "accuracy"}
-    ),
-    "MinimalPairsMetric": _PAIRS._replace(
-        # the floor is that of the mean over phenomena
-        scores={
-            "normalized_accuracy": _above("accuracy", floor=False),
-            "accuracy": "accuracy",
-        },
-        is_macro=True,
-    ),
+    # aggregate_metrics.py takes half for chance
+    "PragmaticReasoningMetric": _PAIRS._replace(scores=_accuracy(low=0.5)),
+    # the floor is that of the mean over phenomena
+    "MinimalPairsMetric": _PAIRS._replace(scores=_accuracy(floor=False), is_macro=True),
     "MathMetric": _TEXT._replace(
-        scores=_same(
-            "math-match:as_written=true",
-            *("normalized_math_verify_score", "math_verify_score"),
-        ),
-        reads="reply",
+        scores=_same("math-match:as_written=true", "math_verify_score"), reads="reply"
     ),
-    "BBHExactMatch": _TEXT._replace(
-        scores=_same("exact-match", "normalized_exact_match", "exact_match")
-    ),
+    "BBHExactMatch": _TEXT._replace(scores=_same("exact-match", "exact_match")),
     "QuestionAnsweringMetric": _TEXT._replace(
-        scores=_same("seahelm-qa", "normalized_f1", "f1"),
+        scores=_same("seahelm-qa", "f1"),
         skipped=r"\s`*",
-        options={
-            "th": ("pythainlp", ":words=newmm"),
-            "zh": ("jieba", ":words=jieba"),
-        },
+        options={"th": ("pythainlp", "newmm"), "zh": ("jieba", "jieba")},
     ),
     "CriteriaJudgeMetric": _TEXT._replace(
-        scores=_same("judge-rate:of=criteria", "average_criteria_score"),
+        scores={"average_criteria_score": "judge-rate:of=criteria"},
         reads="reply",
         tags=("category",),
         is_judged=True,
@@ -121,57 +110,38 @@ COUNTERPARTS: Mapping[str, Counterpart] = {
 }
 """Counterparts of metric classes by name."""
 
-_TURNS = "a conversation of several turns has no counterpart"
-_IMAGES = "models are sent no images"
-REFUSED: Mapping[str, str] = {
-    "TranslationMetric": "MetricX has no counterpart",
-    "RefClipScoreMetric": "CLIP has no counterpart",
-    "LiveCodeBenchMetric": "generated programs are not run",
-    "PairwiseLLMJudgeMetric": _TURNS,
-    "MTBenchJudgeMetric": _TURNS,
-    "LindseaJudgeMetric": "weights by severity have no counterpart",
-    "HealthbenchJudgeMetric": "prompts that are conversations have no counterpart",
-    "AALCRJudgeMetric": "data in a zip archive has no counterpart",
-    "MathVisionJudgeMetric": _IMAGES,
-    "BabyVisionJudgeMetric": _IMAGES,
+REFUSED = {
+    *("TranslationMetric", "RefClipScoreMetric", "LiveCodeBenchMetric"),
+    *("PairwiseLLMJudgeMetric", "MTBenchJudgeMetric", "LindseaJudgeMetric"),
+    *("HealthbenchJudgeMetric", "AALCRJudgeMetric", "MathVisionJudgeMetric"),
+    "BabyVisionJudgeMetric",
 }
-"""Metric classes that need more than the table of responses."""
+"""Metric classes that need more than the table of responses: other models, programs,
+images or several turns."""
 
 
 def judge_of(task: SeahelmTask, query: str) -> dict[str, Any]:
-    """Return the judge of a task with criteria.
-
-    Args:
-        task: The task.
-        query: Template of the question that the response answers.
-    """
-    judge = task.config.get("judge")
+    """Return the judge of a task whose responses answer `query` by criteria."""
+    judge: Any = task.config.get("judge") or {}
+    keys = ("judge", "judge_prompts")
     task.refuse_unknown(judge, _JUDGE_KEYS, "judge")
-    assert isinstance(judge, Mapping)
-    prompts = judge.get("judge_prompts")
-    prompt = prompts.get("criteria_prompt") if isinstance(prompts, Mapping) else None
-    if not isinstance(prompts, Mapping) or not isinstance(prompt, str):
-        keys = ("judge", "judge_prompts", "criteria_prompt")
-        task.refuse("expected one prompt, which is the same for all turns", *keys)
-    meanings = {
-        "prompt": query,
-        "response": "{response}",
-        "keyPointText": "{rubric}",
-        "reference_text_block": "",
-    }
+    prompts: Any = judge.get("judge_prompts")
+    task.refuse_unknown(prompts, _PROMPTS, *keys)
+    prompt = prompts.get("criteria_prompt")
+    if not isinstance(prompt, str):
+        problem = "expected one prompt, which is the same for all turns"
+        task.refuse(problem, *keys, "criteria_prompt")
+    if prompts.get("reference_prompt"):
+        problem = "references of criteria have no counterpart. Remove the key"
+        task.refuse(problem, *keys, "reference_prompt")
+    meanings = {"prompt": query, "keyPointText": "{rubric}", "reference_text_block": ""}
     user = re.sub(
         r"(?<!\{)\{(\w+)\}(?!\})",
         lambda name: meanings.get(name.group(1), name.group()),
         prompt,
     )
     models = _models(task, judge)
-    panel: dict[str, Any] = dict(zip(("model", "generate"), models[0], strict=True))
-    if len(models) > 1:
-        judges = [
-            {"name": f"judge-{n}", "model": model, "generate": generate}
-            for n, (model, generate) in enumerate(models, start=1)
-        ]
-        panel = {"combine": "mean", "judges": judges}
+    panel = {"combine": "mean", "judges": models} if len(models) > 1 else models[0]
     verdict = {"kind": "label", "tag": "classification", "take": "first"}
     return {
         "annotator": "judge",
@@ -182,35 +152,35 @@ def judge_of(task: SeahelmTask, query: str) -> dict[str, Any]:
     }
 
 
-def _models(
-    task: SeahelmTask, judge: Mapping[str, Any]
-) -> list[tuple[str, dict[str, Any]]]:
+def _models(task: SeahelmTask, judge: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the models that judge, and how each generates."""
     keys = ("judge_model_type", "judge_init_args", "judge_generation_kwargs")
     names, *columns = (
         list(each) if isinstance(each, list) else [each]
         for each in (judge.get(key) or {} for key in ("judge_model_name", *keys))
     )
-    models = []
     for key, values in zip(keys, columns, strict=True):
         if len(values) not in (1, len(names)):
             problem = f"expected {len(names)} values, one for each judge"
             task.refuse(f"{problem}, got {len(values)}", "judge", key)
+    models = []
     for number, name in enumerate(names):
         kind, start, given = (each[number % len(each)] for each in columns)
         if kind == "openai":
-            is_batch = judge.get("batch_api_calls", True)
-            model = f"openai{'-batch' if is_batch else ''}:model={name}"
+            batch = "-batch" if judge.get("batch_api_calls", True) else ""
+            model = f"openai{batch}:model={name}"
         elif kind in _SERVERS:
             address = start.get("base_url") or start.get("api_base") or _LOCAL
             model = f"openai:model={name},base_url={address}"
         else:
-            served = ", ".join(("openai", *_SERVERS))
-            problem = f"unsupported type of judge, got {kind!r}. Supported: {served}"
+            supported = ", ".join(("openai", *_SERVERS))
+            problem = f"unsupported type of judge, got {kind!r}. Supported: {supported}"
             task.refuse(problem, "judge", "judge_model_type")
+        known = (*_SAMPLING, "reasoning_effort")
+        task.refuse_unknown(given, known, "judge", "judge_generation_kwargs")
         generate = dict(given)
-        effort = generate.pop("reasoning_effort", None)
-        task.refuse_unknown(generate, _SAMPLING, "judge", "judge_generation_kwargs")
-        model += f",reasoning_effort={effort}" if effort else ""
-        models.append((model, generate))
+        if effort := generate.pop("reasoning_effort", None):
+            model += f",reasoning_effort={effort}"
+        own = {"name": f"judge-{number + 1}"} if len(names) > 1 else {}
+        models.append({**own, "model": model, "generate": generate})
     return models

@@ -114,6 +114,15 @@ def test_the_mean_is_shown_below_the_variants(bench: Any) -> None:
     assert "50 %" in shown
 
 
+def test_files_of_one_name_have_means_of_their_own(bench: Any) -> None:
+    Path("other.yaml").write_text(Path("bench.yaml").read_text())
+    names = ("bench.yaml:extract=loose", "other.yaml:extract=loose")
+    done = run("eval", *names, "--model", MODEL, "--json")
+    *_, one, other = json.loads(done.stdout)
+    assert [len(each["variants"]) for each in (one, other)] == [2, 2]
+    assert [each["score"]["n"] for each in (one, other)] == [8, 8]
+
+
 def test_a_variant_that_fails_does_not_take_the_others_with_it(bench: Any) -> None:
     Path("th.jsonl").unlink()
     done = run("eval", "bench.yaml:extract=loose", "--model", MODEL)

@@ -42,6 +42,8 @@ class Expansion(NamedTuple):
     """The axis of variants whose mean is wanted."""
     size: int = 0
     """Number of variants on that axis."""
+    source: str = ""
+    """What names just this benchmark: its file, or its name and distribution."""
 
     def means(self, results: Sequence[Result]) -> list[Mean]:
         """Compute the mean over the axis that the benchmark names.
@@ -58,7 +60,7 @@ class Expansion(NamedTuple):
         groups: dict[tuple[str, str], dict[str, Score]] = {}
         for result in results:
             dataset, score = result.record.components[0], result.headline
-            if dataset.name == self.name and score is not None:
+            if dataset.reference == self.source and score is not None:
                 shared = {k: v for k, v in dataset.parameters.items() if k != self.axis}
                 key = score_name(self.name, shared), str(result.model)
                 groups.setdefault(key, {})[str(result.dataset)] = score
@@ -103,7 +105,9 @@ def expand(reference: str, registry: Registry) -> Expansion:
         found.setdefault(score_name(place, settings), []).append(evaluated)
     _, _, wanted = (written.benchmark.aggregate or "").partition(":")
     size = len(axes[wanted]) if wanted in axes.keys() - given else 0
-    return Expansion(found, component.name, wanted if size > 1 else None, size)
+    axis = wanted if size > 1 else None
+    source = component.value if is_read else f"{component.name}@{component.distribution}"
+    return Expansion(found, component.name, axis, size, source)
 
 
 def _mean(scores: Sequence[Score], axis: str, size: int) -> Score:

@@ -126,10 +126,7 @@ def repeated(
 
 
 def labelled(
-    n: int,
-    noise: tuple[float, float],
-    shared: float = 0.0,
-    family: int = 1,
+    n: int, noise: tuple[float, float], shared: float = 0.0, family: int = 1
 ) -> Callable[[np.random.Generator, int], list[Difference]]:
     """Make pairs of three classes, compared by macro-F1."""
 
@@ -259,10 +256,7 @@ WORLDS = {
         "equivalent", right_or_wrong(200, 0.02, 0.0, 10), 10, 0.02
     ),
     "margin of macro-F1, few errors, n = 200": World(
-        "equivalent",
-        labelled(200, (0.02, 0.0)),
-        1,
-        _macro_f1_difference((0.02, 0.0)),
+        "equivalent", labelled(200, (0.02, 0.0)), 1, _macro_f1_difference((0.02, 0.0))
     ),
 }
 

@@ -13,10 +13,7 @@ LEAST, MOST = 0.93, 0.97
 
 """What holds for all groups at once and so may cover more than the aim."""
 
-PART_NAMES = {
-    "": "",
-    "macro": ": mean over tags",
-}
+PART_NAMES = {"": "", "macro": ": mean over tags"}
 
 
 class Row(NamedTuple):

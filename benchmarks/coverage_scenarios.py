@@ -396,9 +396,7 @@ def _of_groups(
 
 
 def _unequal(
-    name: str,
-    sizes: Callable[[Random, int], Integers],
-    examples: Callable[[int], int],
+    name: str, sizes: Callable[[Random, int], Integers], examples: Callable[[int], int]
 ) -> dict[str, Scenario]:
     """Give the worlds of clusters of unequal sizes."""
     simulations = {

@@ -16,11 +16,7 @@ from statistics import NormalDist
 import numpy as np
 
 from evalkit.statistics.intervals import share_interval
-from evalkit_commands_report.leaderboard_ranks import (
-    Estimate,
-    error_of_mean,
-    mean_of,
-)
+from evalkit_commands_report.leaderboard_ranks import Estimate, error_of_mean, mean_of
 
 WORLDS = [
     ((20, 20, 20), (0.5, 0.6, 0.7)),

@@ -32,7 +32,7 @@ COMMANDS = {
     "runs": ["runs"],
     "show latest": ["show", "latest", "-q"],
     "compare by name": [
-        *("compare", "model-1@set-1", "model-2@set-1", "-m", "accuracy", "-q"),
+        *("compare", "model-1@set-1", "model-2@set-1", "-m", "accuracy", "-q")
     ],
 }
 

@@ -168,10 +168,7 @@ def set_outcomes(metric: str | type[Metric], sample: Sample, truth: float) -> Ou
 
 
 def facet_outcomes(
-    metric: str | type[Metric],
-    sample: Sample,
-    tags: Tags,
-    truths: Sequence[float],
+    metric: str | type[Metric], sample: Sample, tags: Tags, truths: Sequence[float]
 ) -> dict[str, Outcomes]:
     """Score each set of a sample as a facet of tags.
 

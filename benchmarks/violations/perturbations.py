@@ -121,13 +121,7 @@ VIOLATIONS = (
         "perturbations/punctuation",
         "the same seed gives the same text, in another process too",
         "hookspecs.PerturbationAttributes.version",
-        (
-            change(
-                "typos.py",
-                "rng.choice(_SIGNS)",
-                "rng.choice([*{*_SIGNS}])",
-            ),
-        ),
+        (change("typos.py", "rng.choice(_SIGNS)", "rng.choice([*{*_SIGNS}])"),),
     ),
     Violation(
         "perturbations-09",

@@ -106,7 +106,9 @@ def expand(reference: str, registry: Registry) -> Expansion:
     _, _, wanted = (written.benchmark.aggregate or "").partition(":")
     size = len(axes[wanted]) if wanted in axes.keys() - given else 0
     axis = wanted if size > 1 else None
-    source = component.value if is_read else f"{component.name}@{component.distribution}"
+    source = (
+        component.value if is_read else f"{component.name}@{component.distribution}"
+    )
     return Expansion(found, component.name, axis, size, source)
 
 

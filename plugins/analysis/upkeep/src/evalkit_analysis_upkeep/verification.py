@@ -157,9 +157,8 @@ def _load_components(
     loaded: list[tuple[recorded.Component, Bound]] = []
     unloaded = []
     for component in record.components:
-        # a task that the dataset makes is part of it
-        is_made = component.kind == "tasks" and component.distribution == GIVEN
-        if (is_made and loaded) or component.distribution in WITHOUT_PLUGIN:
+        is_of_dataset = component.kind == "tasks" and component.distribution == GIVEN
+        if (is_of_dataset and loaded) or component.distribution in WITHOUT_PLUGIN:
             continue
         try:
             loaded.append((component, bound_component(component, resolver)))
@@ -191,10 +190,8 @@ def _unchecked(
     for metric in metrics:
         if any(part.name in kept for part in metric.parts()):
             why = "is costly" if metric.deterministic else "is not deterministic"
-            yield (
-                f"scores of {metric.name} by example: it {why}, so they were taken "
-                "from the run"
-            )
+            what = f"scores of {metric.name} by example"
+            yield f"{what}: it {why}, so they were taken from the run"
     for each in record.columns:
         yield f"columns of {each.name}: taken from the run"
 

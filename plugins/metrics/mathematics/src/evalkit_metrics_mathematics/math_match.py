@@ -19,8 +19,7 @@ class MathMatchParameters(Parameters):
     ignore_units: bool = True
     """Ignore units and currencies; `false` compares them."""
     as_written: bool = False
-    """Let math-verify read texts as they are, as SEA-HELM does: no text is taken for
-    LaTeX, of several boxes all are read, and equal texts need not be equal."""
+    """Read texts as they are, as SEA-HELM does; equal texts need not be equal."""
 
 
 class MathMatch(Metric):
@@ -60,7 +59,7 @@ class MathMatch(Metric):
         super().__init__(parameters)
         settings = parameters or MathMatchParameters()
         self._ignore_units = settings.ignore_units
-        self._is_as_written = settings.as_written
+        self._read = str if settings.as_written else as_latex
 
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         """Return whether every example is right, or why it is not scored."""
@@ -102,13 +101,12 @@ class MathMatch(Metric):
     ) -> tuple[float, float, str | None]:
         texts = [answer.strip() for answer in answers if answer is not None]
         text = (prediction or "").strip()
-        read = str if self._is_as_written else as_latex
         request = {
-            "prediction": read(text),
-            "answers": [read(answer) for answer in texts if answer],
+            "prediction": self._read(text),
+            "answers": [self._read(answer) for answer in texts if answer],
             "ignore_units": self._ignore_units,
         }
-        is_same = prediction is not None and text in texts and read is as_latex
+        is_same = prediction is not None and text in texts and self._read is as_latex
         try:
             equal = COMPARER.compare(request)
         except TimeLimitError:

@@ -258,8 +258,6 @@ class Task:
         temperature = float(given.pop("temperature", 0.0))
         if given.pop("do_sample", None) is False:
             temperature = 0.0
-        if given.get("num_beams") == 1:
-            del given["num_beams"]
         for key in given.keys() - {"top_p", "top_k", "seed"}:
             self._refuse(_UNKNOWN, "generation_kwargs", key)
         own = {"temperature": temperature, "max_tokens": int(most), "stop": stop}

@@ -52,8 +52,7 @@ _RESERVED = {
 
 _LABELS = ("label", "prompt_label", "response_label")
 _FILES = "SeaHelmLocalDataloader"
-_THINKING_TOKENS = 20_000
-"""Tokens more that a reasoning model may generate."""
+_THINKING_TOKENS = 20_000  # that a reasoning model may generate before it answers
 
 
 @dataclass(frozen=True)
@@ -149,7 +148,6 @@ class Block:
 
 
 def _field(name: str) -> str:
-    """Return the name of the field that holds a value of a template."""
     return f"{name}_text" if name in _RESERVED else name
 
 
@@ -357,10 +355,7 @@ class ScoredDataset(SeahelmDataset):
 
 
 def seahelm_rows(block: Block, shots: int | None = None) -> dict[str, dict[str, Any]]:
-    """Return the rows to evaluate, or so many to show, in SEA-HELM's format by id.
-
-    Rows are numbered if their ids are not unique.
-    """
+    """Return the rows to evaluate or to show by id, or number if ids are not unique."""
     task, loader = block.task, block.loader
     names = {"lang": block.lang, "category": loader.category(task.name)}
     split = loader.split if shots is None else loader.examples

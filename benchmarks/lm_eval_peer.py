@@ -51,7 +51,7 @@ def draw_rows(rng, columns, constants, count):
     constant, kinds = rng.choice([*constants, "x"]), {}
     for name in columns:
         likely = next(v for k, v in LIKELY.items() if re.search(k, name.lower()))
-        others = "text letter place number list dict constant".split()
+        others = ["text", "letter", "place", "number", "list", "dict", "constant"]
         kinds[name] = rng.choice(likely.split() * 4 + others)
     make = lambda: {n: value(rng, kind, constant) for n, kind in kinds.items()}  # noqa: E731
     return [make() for _ in range(count)]

@@ -44,7 +44,8 @@ def read_task_file(path: Path, within: tuple[Path, ...] = ()) -> TaskFile:
     real = path.resolve()
     if real in within:
         raise DataError(f"{path}: include: the file includes itself")
-    own, values, files = dict(parse_file(real)), {}, [real]
+    own, files = dict(parse_file(real)), [real]
+    values: Mapping[str, Any] = {}
     for name in listed(own.pop("include", None))[::-1]:
         included = read_task_file(real.parent / name, (*within, real))
         values = {**included.values, **values}

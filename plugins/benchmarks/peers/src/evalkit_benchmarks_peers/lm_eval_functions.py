@@ -79,8 +79,7 @@ def f1_average(function: Function) -> str | None:
         return "weighted"
     start = r"def \w+\(items\):\n    unzipped_list = list\(zip\(\*items[\s\S]*"
     end = r"fscore = f1_score\(golds, preds, average='(\w+)'\)\n.*fscore"
-    found = re.fullmatch(start + end, text)
-    return found[1] if found else None
+    return found[1] if (found := re.fullmatch(start + end, text)) else None
 
 
 @lru_cache(maxsize=1_024)

@@ -105,12 +105,10 @@ COUNTERPARTS: Mapping[str, Counterpart] = {
 }
 """Counterparts of metric classes by name."""
 
-REFUSED = {
-    *("TranslationMetric", "RefClipScoreMetric", "LiveCodeBenchMetric"),
-    *("PairwiseLLMJudgeMetric", "MTBenchJudgeMetric", "LindseaJudgeMetric"),
-    *("HealthbenchJudgeMetric", "AALCRJudgeMetric", "MathVisionJudgeMetric"),
-    "BabyVisionJudgeMetric",
-}
+REFUSED = re.compile(
+    "(Translation|RefClipScore|LiveCodeBench|PairwiseLLMJudge|MTBenchJudge|LindseaJudge"
+    "|HealthbenchJudge|AALCRJudge|MathVisionJudge|BabyVisionJudge)Metric"
+)
 """Metric classes that need more than the table of responses: other models, programs,
 images or several turns."""
 

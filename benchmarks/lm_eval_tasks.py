@@ -50,70 +50,66 @@ class Scripted(Model):
 
     def generate(self, requests):
         """Reply to the next requests."""
-        made = []
-        for request in requests:
-            replies = self.documents[len(self.asked)]["replies"]
-            self.asked.append(request)
-            if request.continuations:
-                scores = [Continuation(logprob=each, tokens=1) for each in replies]
-                made.append(Reply(continuations=tuple(scores)))
-            else:
-                made.append(Reply(completions=(Completion(text=replies[0]),)))
-        return made
+        return [self.reply(request) for request in requests]
+
+    def reply(self, request):
+        """Reply to the next request."""
+        replies = self.documents[len(self.asked)]["replies"]
+        self.asked.append(request)
+        if request.continuations:
+            scores = [Continuation(logprob=each, tokens=1) for each in replies]
+            return Reply(continuations=tuple(scores))
+        return Reply(completions=(Completion(text=replies[0]),))
 
 
 def asked_by_peer(document, kind):
     """Return the prompt and the continuations, or the texts that end the reply."""
-    first = document["asked"][0]
+    asked = document["asked"]
     if kind == "loglikelihood_rolling":
-        return "", [first[0]]
-    if kind == "generate_until":
-        stop = first[1]["until"]
-        return first[0], [
-            text for text in ([stop] if isinstance(stop, str) else stop) if text
-        ]
-    return first[0], [each[1] for each in document["asked"]]
+        return "", [asked[0][0]]
+    if kind == "multiple_choice":
+        return asked[0][0], [each[1] for each in asked]
+    stop = asked[0][1]["until"]
+    stops = [stop] if isinstance(stop, str) else stop
+    return asked[0][0], [text for text in stops if text]
 
 
 def differences(record):
     """Yield what differs for one task."""
     plugin = read(record["yaml"]).plugin
+    make = lambda **options: plugin(plugin.Parameters(**options))  # noqa: E731
     for peer in record["runs"]:
         kind, documents = peer["kind"], peer["documents"]
         if kind == "loglikelihood_rolling" and peer["shots"]:
             continue
         model = Scripted(documents)
-        found = predict(
-            plugin(plugin.Parameters()), model, shots=peer["shots"], limit=LIMIT
-        )
+        found = predict(make(), model, shots=peer["shots"], limit=LIMIT)
         for ours, document in zip(model.asked, documents, strict=True):
             pair = ours.prompt, [*(ours.continuations or ours.stop)]
             if pair != asked_by_peer(document, kind) and not document["is_shown"]:
                 yield "prompt", pair, asked_by_peer(document, kind)
         for name, filtered in peer["filters"].items():
             has = "extract" in plugin.Parameters.model_fields
-            options = {"extract": component_name(name)} if has else {}
-            result = evalkit.evaluate(
-                plugin(plugin.Parameters(**options)), found.rows, limit=LIMIT
-            )
-            if kind == "generate_until":
-                texts = [
-                    text[0] if isinstance(text, list) else text
-                    for text in filtered["texts"]
-                ]
-                ours = [text or "" for text in examples_of(result)["pred"]]
-                if ours != [text if text.strip() else "" for text in texts]:
-                    yield "filter", ours, texts
-            values = {each.metric: each.value for each in result.scores if not each.tag}
-            for metric, value in filtered["values"].items():
-                name = NAMES.get(metric, metric.replace("_", "-"))
-                same = [
-                    v
-                    for k, v in values.items()
-                    if k == name or k.split(":")[0].endswith(name)
-                ]
-                if not same or not math.isclose(same[0] or 0, value, abs_tol=1e-9):
-                    yield metric, values, value
+            dataset = make(**({"extract": component_name(name)} if has else {}))
+            result = evalkit.evaluate(dataset, found.rows, limit=LIMIT)
+            ours = [text or "" for text in examples_of(result)["pred"]]
+            texts = [x[0] if isinstance(x, list) else x for x in filtered["texts"]]
+            if kind == "generate_until" and ours != [
+                x if x.strip() else "" for x in texts
+            ]:
+                yield "filter", ours, texts
+            yield from different_values(result, filtered["values"])
+
+
+def different_values(result, wanted):
+    """Yield the metrics whose values differ."""
+    values = {each.metric: each.value for each in result.scores if not each.tag}
+    for metric, value in wanted.items():
+        name = NAMES.get(metric, metric.replace("_", "-"))
+        ends = (v for k, v in values.items() if k.split(":")[0].endswith(name))
+        same = values.get(name, next(ends, None))
+        if same is None or not math.isclose(same, value, abs_tol=1e-9):
+            yield metric, values, value
 
 
 def compare(out: Path) -> None:

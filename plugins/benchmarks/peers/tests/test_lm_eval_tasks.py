@@ -232,7 +232,7 @@ OTHERS = {
     f"{F} [*d, *d]": "it uses Starred",
     f"{F} (lambda f: f(f))(d)": "it uses Call",
     f"{F} f'{{d:>9}}'": "it uses FormattedValue",
-    f"{F} process_warm_dry(d)": "it calls itself",
+    f"{F} process_warm_dry(d)": "maximum recursion depth",
     f"{F} [1]": "does not return the dataset",
     "def process_warm_dry(d):\n    while True: pass": "it uses While",
     "from random import choice\nprocess_warm_dry = choice": "choice: it is imported",

@@ -280,7 +280,7 @@ def test_the_spelling_of_the_guides_outline(root: Path) -> None:
 def test_names_that_are_not_found(root: Path) -> None:
     for name, problem in (
         ("#mod", "'mod': task not found. Did you mean 'mood'?"),
-        ("", "2 tasks, expected one. Name a task behind the path: #mood"),
+        ("", "2 tasks, expected one. Name a task behind the path: #TASK"),
         ("#mood/xx", "unknown language 'xx'. Languages: id, th"),
     ):
         with pytest.raises(DataError) as refused:

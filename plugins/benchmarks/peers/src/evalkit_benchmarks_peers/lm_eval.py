@@ -156,8 +156,7 @@ class Task:
         if self._is_rolling:
             keys["doc_to_text"] = keys["doc_to_target"]
         if self._has_options and "gen_prefix" in keys:
-            problem = "evalkit does not use it where options are compared"
-            self._refuse(problem, "gen_prefix")
+            self._refuse("it is not used where options are compared", "gen_prefix")
         delimiter = self._text("target_delimiter", " ")
         return Documents({"doc_to_text": "", **keys}, delimiter, self._has_options)
 
@@ -241,8 +240,7 @@ class Task:
         split, test = self._shot_split(), self._values.get("test_split")
         if split is None:
             if not isinstance(samples, list):
-                problem = f"evalkit cannot run {samples}"
-                self._refuse(problem, "fewshot_config", "samples")
+                self._refuse(f"cannot run {samples}", "fewshot_config", "samples")
             rows = [self._documents.row(sample) for sample in samples]
             return {**shots, "examples": rows, "spare": False}
         shots["source"] = "test" if split == self._test_split() else "shots"
@@ -258,8 +256,6 @@ class Task:
         temperature = float(given.pop("temperature", 0.0))
         if given.pop("do_sample", None) is False:
             temperature = 0.0
-        if given.get("num_beams") == 1:
-            del given["num_beams"]
         for key in given.keys() - {"top_p", "top_k", "seed"}:
             self._refuse(_UNKNOWN, "generation_kwargs", key)
         own = {"temperature": temperature, "max_tokens": int(most), "stop": stop}
@@ -275,8 +271,7 @@ class Task:
             filters = list(each["filter"])
             if filters[-1].get("function") == "take_first":
                 del filters[-1]
-            for one in filters:
-                name = one.get("function")
+            for name in (one.get("function") for one in filters):
                 if name not in _FILTERS or self._has_options:
                     problem = f"evalkit does not have the filter {name} here"
                     self._refuse(problem, "filter_list", number, "filter")

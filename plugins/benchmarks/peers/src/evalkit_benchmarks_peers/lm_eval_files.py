@@ -45,7 +45,7 @@ def read_task_file(path: Path, within: tuple[Path, ...] = ()) -> TaskFile:
     if real in within:
         raise DataError(f"{path}: include: the file includes itself")
     own, files = dict(parse_file(real)), [real]
-    values: dict[str, Any] = {}
+    values: Mapping[str, Any] = {}
     for name in listed(own.pop("include", None))[::-1]:
         included = read_task_file(real.parent / name, (*within, real))
         values = {**included.values, **values}

@@ -61,16 +61,11 @@ class _Dataset:
 
 
 def load(function: Function, *, of_dataset: bool) -> Callable[[Any], Any]:
-    """Return what a name with `!function` stands for; refuse what must not be run.
-
-    If it is a function of a dataset, it is returned as a function of all rows.
-    """
+    """Return a function of a row, or one of a dataset as a function of all rows."""
     try:
         found: Callable[[Any], Any] = value_of(function.path, function.attribute)
         result = found(_Dataset()) if of_dataset else None
-    except RecursionError as error:
-        raise DataError(f"{function.attribute}: it calls itself") from error
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise DataError(f"{function.attribute}: {error}") from error
     if of_dataset and not isinstance(result, _Dataset):
         raise DataError("it does not return the dataset, filtered or mapped")
@@ -84,8 +79,7 @@ def f1_average(function: Function) -> str | None:
         return "weighted"
     start = r"def \w+\(items\):\n    unzipped_list = list\(zip\(\*items[\s\S]*"
     end = r"fscore = f1_score\(golds, preds, average='(\w+)'\)\n.*fscore"
-    found = re.fullmatch(start + end, text)
-    return found[1] if found else None
+    return found[1] if (found := re.fullmatch(start + end, text)) else None
 
 
 @lru_cache(maxsize=1_024)

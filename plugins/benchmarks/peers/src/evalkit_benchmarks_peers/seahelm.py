@@ -52,8 +52,7 @@ _RESERVED = {
 
 _LABELS = ("label", "prompt_label", "response_label")
 _FILES = "SeaHelmLocalDataloader"
-_THINKING_TOKENS = 20_000
-"""Tokens more that a reasoning model may generate."""
+_THINKING_TOKENS = 20_000  # that a reasoning model may generate before it answers
 
 
 @dataclass(frozen=True)
@@ -115,8 +114,8 @@ class Block:
         """Refuse what no benchmark can express."""
         task, keys = self.task, ("languages", self.lang)
         if self.lang not in task.config["languages"]:
-            known = ", ".join(map(str, task.config["languages"]))
-            task.refuse(f"unknown language {self.lang!r}. Languages: {known}", keys[0])
+            known = f"Languages: {', '.join(map(str, task.config['languages']))}"
+            task.refuse(f"unknown language {self.lang!r}. {known}", keys[0])
         task.refuse_unknown(self.config, _LANGUAGE_KEYS, *keys)
         template = self.config.get("prompt_template")
         task.refuse_unknown(template, _TEMPLATE_KEYS, *keys, "prompt_template")
@@ -132,8 +131,7 @@ class Block:
         if not isinstance(query, str):
             task.refuse("missing", *keys, "task_template")
         if template.get("fewshot_example", query) != query:
-            problem = "shots are asked as the example is: expected the text of template"
-            task.refuse(problem, *keys, "fewshot_example")
+            task.refuse("expected the text of template", *keys, "fewshot_example")
         for key in ("preamble", "task_template", "answer_template"):
             try:
                 parts = [*Formatter().parse(str(template.get(key) or ""))]
@@ -149,7 +147,6 @@ class Block:
 
 
 def _field(name: str) -> str:
-    """Return the name of the field that holds a value of a template."""
     return f"{name}_text" if name in _RESERVED else name
 
 
@@ -207,7 +204,7 @@ def _check_task(task: SeahelmTask) -> None:
     if config.get("task_modality") not in (None, "text"):
         task.refuse("models are sent text alone", "task_modality")
     metric, loader = config["metric_class"], config.get("dataloader_class", _FILES)
-    if metric in REFUSED:
+    if REFUSED.fullmatch(metric):
         problem = "needs more than the responses: models, programs, images or turns"
         task.refuse(f"{metric!r}: {problem}", "metric_class")
     if loader not in LOADERS:
@@ -280,17 +277,16 @@ def _prompt(block: Block) -> dict[str, Any]:
         prompt["shots"] = {"count": shots, "source": "examples", "draw": "first"}
         prompt["shots"] |= {"fewer": True, "match": block.loader.match}
     # SEA-HELM joins the messages to base models by blank lines
-    base: dict[str, Any] = {"separators": {"cue": "\n\n"}}
-    kinds = {"base": base}
+    kinds: dict[str, Any] = {"base": {"separators": {"cue": "\n\n"}}}
     if block.metric.reads == "probability":
         kinds |= {kind: {"form": "chat"} for kind in ("instruct", "reasoning")}
         return {**prompt, "method": "separate", "by_kind": kinds}
     if shots and not cue:
-        base["form"] = "chat"
+        kinds["base"]["form"] = "chat"
     most = block.config.get("max_tokens")
     generate = {"temperature": config.get("temperature"), "max_tokens": most}
     generate = {key: value for key, value in generate.items() if value is not None}
-    base["generate"] = {**generate, "stop": ["\n\n"]}
+    kinds["base"]["generate"] = {**generate, "stop": ["\n\n"]}
     if most is not None:
         kinds["reasoning"] = {"generate": {"max_tokens": most + _THINKING_TOKENS}}
     return {**prompt, "generate": generate, "by_kind": kinds}
@@ -357,10 +353,7 @@ class ScoredDataset(SeahelmDataset):
 
 
 def seahelm_rows(block: Block, shots: int | None = None) -> dict[str, dict[str, Any]]:
-    """Return the rows to evaluate, or so many to show, in SEA-HELM's format by id.
-
-    Rows are numbered if their ids are not unique.
-    """
+    """Return the rows to evaluate or to show by id, or number if ids are not unique."""
     task, loader = block.task, block.loader
     names = {"lang": block.lang, "category": loader.category(task.name)}
     split = loader.split if shots is None else loader.examples

@@ -48,13 +48,12 @@ def find_task(path: Path, name: str | None) -> SeahelmTask:
     files = {name: file for file in config_files(path) for name in _names(file)}
     if name is None and len(files) == 1:
         [name] = files
-    if name is None:
-        problem = f"{len(files)} tasks, expected one. Name a task behind the path"
-        hint = _meant("", files, "Tasks")
-        raise DataError(f"{path}: {problem}: #{next(iter(files), 'TASK')}. {hint}")
-    if name not in files:
-        hint = _meant(name, files, "Tasks")
-        raise DataError(f"{path}: {name!r}: task not found. {hint}")
+    if name is None or name not in files:
+        problem = (
+            f"{len(files)} tasks, expected one. Name a task behind the path: #TASK"
+        )
+        problem = f"{name!r}: task not found" if name else problem
+        raise DataError(f"{path}: {problem}. {_meant(name or '', files, 'Tasks')}")
     folders = [*files[name].resolve().parents]
     roots = (folder for folder in folders if (folder / "seahelm_tasks").is_dir())
     return SeahelmTask(read_config(files[name]), name, next(roots, folders[0]))

@@ -24,21 +24,16 @@ Score = str | dict[str, Any]
 class Counterpart(NamedTuple):
     """Counterpart of a metric class."""
 
-    scores: Mapping[str, Score] = {}
-    """Metric for each of its scores."""
+    scores: Mapping[str, Score] = {}  # metric for each of its scores
     answer: Literal["choice", "text"] = "choice"
+    # how an answer is read: a label behind the tag (the first tag, and with its case),
+    # the line behind it, the whole reply; or not, as probabilities are asked for
     reads: Literal["label", "first-label", "line", "reply", "probability"] = "label"
-    """How an answer is read: a label behind the tag (`first-label` with its case, and
-    behind the first tag only), the line behind it, the whole reply; or nothing, as the
-    probabilities of the labels are asked for."""
-    skipped: str = r"\s*"
-    """Characters between the tag and a line."""
-    tags: tuple[str, ...] = ()
-    """Keys of `metadata` that become facets."""
+    skipped: str = r"\s*"  # characters between the tag and a line
+    tags: tuple[str, ...] = ()  # keys of `metadata` that become facets
+    # package by language, and what the metric takes for `words` if it is there
     options: Mapping[str, tuple[str, str]] = {}
-    """Package by language, and what the metric takes for `words` if it is there."""
-    is_macro: bool = False
-    """Whether the headline is the mean over these facets."""
+    is_macro: bool = False  # whether the headline is the mean over the facets
     is_judged: bool = False
 
     def extract(self, tag: str) -> list[Any]:
@@ -49,8 +44,8 @@ class Counterpart(NamedTuple):
             return [{"kind": "seahelm-answer", "configuration": settings}]
         line = {"pattern": rf"{re.escape(tag)}[{self.skipped}]*([^\n]*)"}
         stages = [{**line, "otherwise": "text"}, {"pattern": r"(?s)^\s*(.*?)\s*$"}]
-        found = [{"kind": "regex", "configuration": each} for each in stages]
-        return found if self.reads == "line" else []
+        is_line = self.reads == "line"
+        return [{"kind": "regex", "configuration": x} for x in stages if is_line]
 
 
 def _accuracy(metric: str = "accuracy", **normalise: Any) -> dict[str, Score]:
@@ -110,12 +105,10 @@ COUNTERPARTS: Mapping[str, Counterpart] = {
 }
 """Counterparts of metric classes by name."""
 
-REFUSED = {
-    *("TranslationMetric", "RefClipScoreMetric", "LiveCodeBenchMetric"),
-    *("PairwiseLLMJudgeMetric", "MTBenchJudgeMetric", "LindseaJudgeMetric"),
-    *("HealthbenchJudgeMetric", "AALCRJudgeMetric", "MathVisionJudgeMetric"),
-    "BabyVisionJudgeMetric",
-}
+REFUSED = re.compile(
+    "(Translation|RefClipScore|LiveCodeBench|PairwiseLLMJudge|MTBenchJudge|LindseaJudge"
+    "|HealthbenchJudge|AALCRJudge|MathVisionJudge|BabyVisionJudge)Metric"
+)
 """Metric classes that need more than the table of responses: other models, programs,
 images or several turns."""
 

@@ -31,7 +31,6 @@ _STAND_INS: Mapping[str, Mapping[str, Any]] = {
     "src.task_config": {"TaskConfig": SimpleNamespace},
     "src.dataloaders.base_dataloader": {"AbstractDataloader": _Dataloader},
 }
-"""What stands in for members of SEA-HELM's modules."""
 
 
 def metric_file(task: SeahelmTask) -> Path:

@@ -106,10 +106,9 @@ def expand(reference: str, registry: Registry) -> Expansion:
     _, _, wanted = (written.benchmark.aggregate or "").partition(":")
     size = len(axes[wanted]) if wanted in axes.keys() - given else 0
     axis = wanted if size > 1 else None
-    source = (
-        component.value if is_read else f"{component.name}@{component.distribution}"
-    )
-    return Expansion(found, component.name, axis, size, source)
+    name = component.name
+    source = component.value if is_read else f"{name}@{component.distribution}"
+    return Expansion(found, name, axis, size, source)
 
 
 def _mean(scores: Sequence[Score], axis: str, size: int) -> Score:

@@ -354,8 +354,7 @@ def test_instances_of_a_run_are_read(tmp_path: Path) -> None:
     state.write_text(json.dumps({"request_states": states}), encoding="utf-8")
     with pytest.raises(DataError, match=r"scenario_state.json has no instances for sh"):
         read(reference)
-    adapter = {**adapter, "max_train_instances": 0}
-    run_folder(tmp_path, adapter, [])
+    run_folder(tmp_path, {**adapter, "max_train_instances": 0}, [])
     (tmp_path / "input_instances.json").unlink()
     expected = [f"Input: First reference is correct\n{OPTIONS}Output:"]
     assert prompts(reference) == expected

@@ -158,9 +158,6 @@ def read(text: str) -> ReadPlugin:
     Args:
         text: Path of a `run_spec.json`, or of the folder of a run.
 
-    Returns:
-        Its name, its dataset, and the files that it is made of.
-
     Raises:
         DataError: The run uses something that evalkit does not have. The message has
             the file, the line and the key.

@@ -142,9 +142,6 @@ def read(text: str) -> ReadPlugin:
     Args:
         text: `FILE[#ID]`, or `OWNER/NAME[@REVISION][#ID]` for a dataset on the hub.
 
-    Returns:
-        Its name, its dataset, and the file.
-
     Raises:
         DataError: The task uses something that evalkit does not have. The message has
             the file, the line and the key.

@@ -62,9 +62,6 @@ def read(text: str) -> ReadPlugin:
     Args:
         text: Path of a task's file, or `FOLDER#TASK`, after `lm-eval:`.
 
-    Returns:
-        Its name, its dataset, and the files that it is made of.
-
     Raises:
         DataError: There is no such task, or evalkit cannot run it. The message has the
             file, the line and the key.

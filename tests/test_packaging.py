@@ -58,7 +58,7 @@ COMPONENTS = {
     # plugins of hidden kinds are not listed; the last groups hold no plugins
     if group.startswith("evalkit.")
     and group.removeprefix("evalkit.")
-    not in ("schemas", "known", "kinds", "names", "attributes")
+    not in ("schemas", "known", "kinds", "names", "attributes", "readers")
     for name in names
 }
 

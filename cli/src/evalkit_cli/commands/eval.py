@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -226,42 +227,36 @@ def eval_command(
     if dry_run and is_asked:
         with plugin_output_to_stderr():
             copies = options["perturbed"]
-            plans = plans_of_models(models, model_name, copies, rows(_untold), out)
+            chosen = rows(lambda *_: None)
+            plans = plans_of_models(models, model_name, copies, chosen, out)
         print_plans(plans, as_json=as_json)
         return
     model = None if is_asked else single_model(models)
+    work: Iterable[Job]
     with plugin_output_to_stderr(), spool_folder() as folder:
         # before any model is asked, as a declaration may be wrong
         limits = limits_given(click.get_current_context())
         limits |= {"dry_run": True} if dry_run else {}
         options["columns"] = column_stage(registry, options["annotators"], limits)
         options["against"] = run_against(options["against"], out)
-        if predictions_dir is not None:
-            work = jobs_of_folder(registry, predictions_dir, task, model, quiet)
-            task = None
-        elif is_asked:
-            with watched(quiet) as progress:
-                several = rows(progress)
-                declares = not options["perturbed"]
+        with watched(quiet) as progress:
+            if is_asked:  # as they are evaluated: what breaks off keeps those before
+                several, declares = rows(progress), not options["perturbed"]
                 work = jobs_of_models(
                     models, model_name, several, folder, unasked, declares
                 )
-                ask_about_copies(models, options, several, folder, out)
-        else:
-            work = _jobs(registry, names, files, model, quiet, folder, out)
-        work = [
-            job._replace(dataset=name)
-            for job in work
-            for name in evaluated.get(job.dataset, [job.dataset])
-        ]
-        work = with_copies(work, options, out)
-        scored = evaluation_options(options, chosen_metrics(registry, metrics, params))
-        with watched(quiet) as progress:
-            shared = Shared(registry, scored, task, out, progress)
-            _refuse_nonsense(least, work, shared)
-            judged = plans_of_jobs(work, shared) if dry_run else []
-            todo = [] if dry_run else work
-            results, failed = evaluate_all(todo, shared, folder, unasked)
+                work = ask_about_copies(work, models, options, several, folder, out)
+            elif predictions_dir is None:
+                work = _jobs(registry, names, files, model, quiet, folder, out)
+            else:
+                work = jobs_of_folder(registry, predictions_dir, task, model, quiet)
+                task = None
+            work, sets = _scored(with_copies(work, options, out), evaluated)
+            how = evaluation_options(options, chosen_metrics(registry, metrics, params))
+            shared = Shared(registry, how, task, out, progress)
+            _refuse_nonsense(least, sets, shared)
+            judged = plans_of_jobs([*work], shared) if dry_run else []
+            results, failed = evaluate_all(work, shared, folder, unasked, len(sets) > 1)
     if dry_run:
         print_plans(judged, as_json=as_json)
         return
@@ -269,7 +264,7 @@ def eval_command(
     means = [mean for each in expanded for mean in each.means(results)]
     if as_json:
         records = [*map(_record, results), *(mean.to_dict() for mean in means)]
-        is_one = len(work) == 1 and predictions_dir is None
+        is_one = len(records) == 1 and not failed and predictions_dir is None
         echo_json(records[0] if is_one else records)
     elif results:
         _print(results, table_format, quiet=quiet, verbose=verbose)
@@ -295,12 +290,22 @@ def _expanded(
     return []
 
 
-def _untold(_what: str, _share: float) -> None:
-    """Tell nobody of progress, where nothing is asked."""
+def _scored(
+    work: Iterable[Job], evaluated: Mapping[str, Sequence[str]]
+) -> tuple[Iterator[Job], Sequence[str]]:
+    """Return jobs for each extractor, as they come, and the data sets of them all."""
+    sets = [name for several in evaluated.values() for name in several]
+    sets = sets or [job.dataset for job in work]
+    found = (
+        job._replace(dataset=name)
+        for job in work
+        for name in evaluated.get(job.dataset, [job.dataset])
+    )
+    return found, sets
 
 
 def _refuse_nonsense(
-    thresholds: list[Threshold], work: list[Job], shared: Shared
+    thresholds: list[Threshold], datasets: Iterable[str], shared: Shared
 ) -> None:
     """Refuse thresholds that no score could be compared with, before work begins."""
     if not thresholds:
@@ -309,7 +314,7 @@ def _refuse_nonsense(
     from evalkit_cli.commands.expected_scores import expect_scores
 
     expected = []
-    for dataset in dict.fromkeys(job.dataset for job in work):
+    for dataset in datasets:
         try:
             options = options_of(dataset, shared)
             expected.append(

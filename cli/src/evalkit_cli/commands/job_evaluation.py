@@ -12,7 +12,7 @@ from evalkit_cli.options.prediction_sources import Job, name_standard_input
 from evalkit_cli.printing.corrected_commands import echo_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from evalkit import EvaluationOptions, Registry, Result
     from evalkit_cli.commands.settings import TaskSettings
@@ -29,25 +29,25 @@ class Shared(NamedTuple):
 
 
 def evaluate_all(
-    work: list[Job], shared: Shared, folder: Path, failures: Failures
+    work: Iterable[Job], shared: Shared, folder: Path, failures: Failures, several: bool
 ) -> tuple[list[Result], bool]:
     """Evaluate job after job; say whether one of several could not be done."""
     from evalkit.errors import EvalkitError
 
-    results = []
-    several = len({each.dataset for each in work}) > 1
+    results, done = [], []
     for job in work:
+        done.append(job)
         try:
             results.append(_evaluate(job, shared, several))
         except EvalkitError as error:
-            if len(work) == 1 and not failures:
-                raise
             # the others' scores are not lost with this one's
             failures.setdefault(str(error), []).append((job, error))
+    if len(done) == 1 and [*map(len, failures.values())] == [1] and not results:
+        raise next(iter(failures.values()))[0][1]
     for text, failed in failures.items():
         # what stops all of them is no fault of their files
         named = [_name(job, folder) for job, _ in failed]
-        is_all = [job for job, _ in failed] == work
+        is_all = [job for job, _ in failed] == done
         paths = "" if is_all else ", ".join(name for name in named if name not in text)
         message = name_standard_input(f"{paths}: {text}" if paths else text, folder)
         echo_error(failed[0][1], message)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -94,7 +95,7 @@ def jobs_of_models(
     folder: Path,
     failures: Failures,
     asks_declared: bool,
-) -> list[Job]:
+) -> Iterator[Job]:
     """Ask models about data sets, and make a job of what each answered of each.
 
     What fails of several is added to the failures, so that the others are evaluated.
@@ -102,26 +103,23 @@ def jobs_of_models(
     from evalkit.errors import EvalkitError
 
     _refuse_names(models, name)
-    jobs: list[Job] = []
-    for chosen in several:
-        for model in models:
-            try:
-                predicted = _ask(model, chosen)
-            except EvalkitError as error:
-                if len(several) == 1:
-                    raise
-                job = Job(chosen.dataset, model, chosen.dataset)
-                failures.setdefault(str(error), []).append((job, error))
-                continue
-            own = name or predicted.model
-            if chosen is several[0] and name is None:
-                _say_other_name(predicted)
-            file = _kept(predicted, folder / str(len(jobs)))
-            copies = Copies()
-            if asks_declared:
-                copies = _declared(model, chosen, folder / f"perturbed-{len(jobs)}")
-            jobs.append(Job(chosen.dataset, own, file, copies))
-    return jobs
+    for number, (chosen, model) in enumerate(product(several, models)):
+        try:
+            predicted = _ask(model, chosen)
+        except EvalkitError as error:
+            if len(several) == len(models) == 1:
+                raise
+            job = Job(chosen.dataset, model, chosen.dataset)
+            failures.setdefault(str(error), []).append((job, error))
+            continue
+        own = name or predicted.model
+        if chosen is several[0] and name is None:
+            _say_other_name(predicted)
+        file = _kept(predicted, folder / str(number))
+        copies = Copies()
+        if asks_declared:
+            copies = _declared(model, chosen, folder / f"perturbed-{number}")
+        yield Job(chosen.dataset, own, file, copies)
 
 
 def _declared(model: str, chosen: Chosen, folder: Path) -> Copies:
@@ -197,19 +195,22 @@ def _say_other_name(predicted: Predicted) -> None:
 
 
 def ask_about_copies(
+    work: Iterable[Job],
     models: Sequence[str],
     options: dict[str, Any],
     several: Sequence[Chosen],
     folder: Path,
     runs: Path,
-) -> None:
+) -> Iterable[Job]:
     """Ask the model about perturbed copies whose predictions are not given."""
     from evalkit_analysis_robustness import find_stored
 
     files = [name for name in options["perturbed"] if find_stored(name, runs) is None]
     if files and not options["perturbed_predictions"] and len(models) == 1:
+        work = [*work]
         found = _answers_to_copies(models[0], files, several[0], folder)
         options["perturbed_predictions"] = tuple(found)
+    return work
 
 
 def plans_of_models(
@@ -236,7 +237,6 @@ def plans_of_models(
 def _plan(
     model: str, chosen: Chosen, copies_of: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-
     from evalkit_models_base import plan_requests
 
     asking = {key: each for key, each in chosen.asking.items() if key != "asked"}
@@ -245,13 +245,8 @@ def _plan(
         planned = plan_requests(
             model=model, price=price, copies_of=copies_of, **chosen.rows, **asking
         )
-    title = f"{_shown(model)} on {chosen.dataset}"
-    return {
-        "title": title,
-        "model": _shown(model),
-        "dataset": chosen.dataset,
-        **planned,
-    }
+    asked = {"model": _shown(model), "dataset": chosen.dataset}
+    return {"title": f"{_shown(model)} on {chosen.dataset}", **asked, **planned}
 
 
 def _shown(model: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,9 @@ perturbed_options = apply(
 """Parameters of `evalkit.evaluate` by the same names."""
 
 
-def with_copies(work: list[Job], given: Mapping[str, Any], runs: Path) -> list[Job]:
+def with_copies(
+    work: Iterable[Job], given: Mapping[str, Any], runs: Path
+) -> Iterable[Job]:
     """Add what the options name to the one job; refuse what does not go together."""
     names, answers = given["perturbed"], given["perturbed_predictions"]
     if not names and not answers:
@@ -42,6 +44,7 @@ def with_copies(work: list[Job], given: Mapping[str, Any], runs: Path) -> list[J
             "--perturbed and --perturbed-predictions take files, which are read more "
             "than once, and not the standard input (-)."
         )
+    work = [*work]
     if len(work) > 1:
         raise click.UsageError(
             "--perturbed-predictions are of one model on one data set; evaluate one "

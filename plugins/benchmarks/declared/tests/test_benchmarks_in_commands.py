@@ -114,6 +114,27 @@ def test_the_mean_is_shown_below_the_variants(bench: Any) -> None:
     assert "50 %" in shown
 
 
+def test_an_interrupt_keeps_the_variants_before(bench: Any) -> None:
+    Path("stopped.py").write_text(
+        "def answer(inputs):\n"
+        "    if inputs[0]['uid'].startswith('th'):\n"
+        "        raise KeyboardInterrupt\n"
+        "    return ['yes' for _ in inputs]\n"
+    )
+    run("eval", "bench.yaml:extract=loose", "--model", "stopped.py:answer")
+    assert "towns:extract=loose,language=en" in run("leaderboard").stdout
+
+
+def test_copies_are_of_one_variant_by_all_extractors(bench: Any) -> None:
+    name = "bench.yaml:language=th"
+    run("perturb", name, "--perturbation", "uppercase-words", "-o", "copies.jsonl")
+    done = run("eval", name, "--model", MODEL, "--perturbed", "copies.jsonl", "--json")
+    assert done.exit_code == 0, done.stderr
+    found = [(e["dataset"], len(e["perturbed"])) for e in json.loads(done.stdout)]
+    names = ("towns:language=th", "towns:extract=loose,language=th")
+    assert found == [(each, 1) for each in names]
+
+
 def test_files_of_one_name_have_means_of_their_own(bench: Any) -> None:
     Path("other.yaml").write_text(Path("bench.yaml").read_text())
     names = ("bench.yaml:extract=loose", "other.yaml:extract=loose")

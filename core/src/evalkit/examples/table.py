@@ -125,7 +125,7 @@ def convert_examples(
         ]
     )
     identity = fingerprint(dataset, loaded)
-    notices = (*dataset.attributes["notices"], *identity.notices)
+    notices = (*dataset.notices, *identity.notices)
     notices += tuple(cluster_notices(dataset, frame, clusters))
     notices += tuple(tag_notices(dataset, task, loaded.columns))
     notices += () if dataset.pipeline is None else (*dataset.pipeline.notices,)

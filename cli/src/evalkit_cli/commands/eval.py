@@ -226,9 +226,8 @@ def eval_command(
         refuse_what_is_not_planned(options)
     if dry_run and is_asked:
         with plugin_output_to_stderr():
-            copies = options["perturbed"]
-            chosen = rows(lambda *_: None)
-            plans = plans_of_models(models, model_name, copies, chosen, out)
+            several, copies = rows(lambda *_: None), options["perturbed"]
+            plans = plans_of_models(models, model_name, copies, several, out)
         print_plans(plans, as_json=as_json)
         return
     model = None if is_asked else single_model(models)
@@ -267,7 +266,8 @@ def eval_command(
         is_one = len(records) == 1 and not failed and predictions_dir is None
         echo_json(records[0] if is_one else records)
     elif results:
-        _print(results, table_format, quiet=quiet, verbose=verbose)
+        is_named = sum(len(each.evaluated) for each in expanded) > 1
+        _print(results, table_format, is_named, quiet=quiet, verbose=verbose)
         print_means(means, options["confidence"], table_format)
     _exit_with_code(results, least, failed)
 
@@ -373,19 +373,19 @@ def _jobs(
     return jobs_of_files(datasets[0], files, model, folder, runs)
 
 
-def _print(results: list[Result], table_format: str, **how: bool) -> None:
+def _print(results: list[Result], form: str, is_named: bool, **how: bool) -> None:
     from evalkit_cli.printing.reports import print_overview, print_report
 
     shown_results = [result for result in results if result.status != "refused"]
     by_dataset: dict[str | None, list[Result]] = {}
     for result in shown_results:
         by_dataset.setdefault(result.dataset, []).append(result)
-    if table_format == "csv" and shown_results:
-        print_report(shown_results, table_format, **how)
-    elif len(by_dataset) > 1 and not how["verbose"]:
-        print_overview(shown_results, table_format, quiet=how["quiet"])
+    if form == "csv" and shown_results:
+        print_report(shown_results, form, **how)
+    elif (is_named or len(by_dataset) > 1) and not how["verbose"]:
+        print_overview(shown_results, form, quiet=how["quiet"])
     else:
         for place, group in enumerate(by_dataset.values()):
             if place:
                 echo()
-            print_report(group, table_format, **how)
+            print_report(group, form, **how)

@@ -56,8 +56,7 @@ def evaluate_all(
 
 def _name(job: Job, folder: Path) -> str:
     """Name the file of predictions, or what a model was asked about."""
-    is_asked = folder in Path(job.path).parent.parents
-    return job.dataset if is_asked else job.path
+    return job.dataset if folder in Path(job.path).parents[1:] else job.path
 
 
 def _evaluate(job: Job, shared: Shared, several: bool) -> Result:

@@ -21,7 +21,8 @@ def print_means(means: Sequence[Mean], confidence: float, table_format: str) -> 
     rows = [["benchmark", "model", "metric", "score", ci, "variants"]]
     for mean in means:
         shown = [each(mean.score) for each in (score_label, show_value, show_interval)]
-        rows.append([mean.dataset, mean.model, *shown, str(len(mean.variants))])
+        count = f"{len(mean.variants)} of {mean.size}"
+        rows.append([mean.dataset, mean.model, *shown, count])
     echo()
     draw(rows, table_format)
     for mean in means:

@@ -146,8 +146,9 @@ def test_files_of_one_name_have_means_of_their_own(bench: Any) -> None:
 
 def test_a_variant_that_fails_does_not_take_the_others_with_it(bench: Any) -> None:
     Path("th.jsonl").unlink()
-    done = run("eval", "bench.yaml:extract=loose", "--model", MODEL)
+    done = run("eval", "bench.yaml:extract=loose", "--model", MODEL, "-q")
     assert done.exit_code == 1
+    assert " 1 of 2" in done.stdout
     assert "towns:extract=loose,language=en" in done.stdout
     assert "bench.yaml:language=th: " in done.stderr
     assert "th.jsonl: file not found" in done.stderr
@@ -191,7 +192,8 @@ def test_all_of_a_file_is_checked_without_a_model(bench: Any) -> None:
     ("changes", "message"),
     [
         ({"verison": "1"}, "bench.yaml:29: verison: unknown key. Did you mean"),
-        ({"metrics": ["accurracy"]}, "did you mean accuracy"),
+        ({"metrics": ["accurracy"]}, "th: bench.yaml: datasets/towns (read"),
+        ({"perturbations": [{"name": "nope"}]}, "there is no perturbation 'nope'"),
         ({"extract": "lables"}, "lables"),
         ({"prompt": {"query": "{twon}"}}, "did you mean {town}?"),
         ({"prompt": {"qery": "{town}"}}, "'qery'; did you mean 'query'?"),

@@ -23,7 +23,8 @@ class Mean(NamedTuple):
     model: str
     score: Score
     variants: tuple[str, ...]
-    """The data sets."""
+    size: int
+    """The data sets, and how many there should be."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -39,9 +40,8 @@ class Expansion(NamedTuple):
     name: str = ""
     """Name of the benchmark."""
     axis: str | None = None
-    """The axis of variants whose mean is wanted."""
     size: int = 0
-    """Number of variants on that axis."""
+    """The axis of variants whose mean is wanted, and their number on that axis."""
     source: str = ""
     """What names just this benchmark: its file, or its name and distribution."""
 
@@ -65,8 +65,8 @@ class Expansion(NamedTuple):
                 key = score_name(self.name, shared), str(result.model)
                 groups.setdefault(key, {})[str(result.dataset)] = score
         return [
-            Mean(*key, _mean([*scores.values()], self.axis, self.size), tuple(scores))
-            for key, scores in groups.items()
+            Mean(*key, _mean([*own.values()], self.axis, self.size), (*own,), self.size)
+            for key, own in groups.items()
         ]
 
 
@@ -92,23 +92,21 @@ def expand(reference: str, registry: Registry) -> Expansion:
 
     chosen = registry.select("datasets", reference)
     component, given = chosen.component, dict(chosen.parameters)
-    is_read = component.distribution == AS_READ
+    name, origin = component.name, component.distribution
+    is_read = origin == AS_READ
     place = component.value if is_read else reference.partition(":")[0]
     written: Any = import_component(component)
     axes = axes_of(written.benchmark)
-    values = [(given[each],) if each in given else axes[each] for each in axes]
     found: dict[str, list[str]] = {}
-    for combination in product(*values):
+    for combination in product(*([given[a]] if a in given else axes[a] for a in axes)):
         settings = given | dict(zip(axes, combination, strict=True))
         evaluated = score_name(place, settings)
         settings.pop(EXTRACT, None)
         found.setdefault(score_name(place, settings), []).append(evaluated)
     _, _, wanted = (written.benchmark.aggregate or "").partition(":")
     size = len(axes[wanted]) if wanted in axes.keys() - given else 0
-    axis = wanted if size > 1 else None
-    name = component.name
-    source = component.value if is_read else f"{name}@{component.distribution}"
-    return Expansion(found, name, axis, size, source)
+    source = component.value if is_read else f"{name}@{origin}"
+    return Expansion(found, name, wanted if size > 1 else None, size, source)
 
 
 def _mean(scores: Sequence[Score], axis: str, size: int) -> Score:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from evalkit import EvaluationOptions, Registry, validate_with
+from evalkit.catalog import split_composition
 from evalkit.errors import EvalkitError
 from evalkit.places import is_remote
 from evalkit.plugins.observers import Observers
@@ -20,9 +21,8 @@ class Checked(NamedTuple):
 
     dataset: str
     examples: int = 0
-    """Number of examples that were read."""
     prompts: tuple[str, ...] = ()
-    """Names of the prompts that were filled."""
+    """How many examples were read, and which prompts were filled with them."""
     problem: str | None = None
     """Why it cannot be evaluated."""
     unchecked: str | None = None
@@ -55,11 +55,17 @@ def find_refused(
     Yields:
         Each dataset that cannot be bound, and why.
     """
-    options = EvaluationOptions()
     for name in names:
+        where = ""
         try:
-            bind(name, None, None, options, registry, Observers(registry))
+            plugin: Any = registry.load("datasets", name).plugin
+            where = f"{plugin.path}: "
+            bind(name, None, None, EvaluationOptions(), registry, Observers(registry))
+            for declared in plugin.perturbations:
+                for step in split_composition(*declared["perturbations"]):
+                    registry.load("perturbations", step)
         except EvalkitError as error:
+            error.args = (f"{where}{error}",)
             yield name, error
 
 
@@ -79,9 +85,8 @@ def check(
     os.environ[OFFLINE_VARIABLE] = "1"
     try:
         for name, several in evaluated.items():
-            refused = dict.fromkeys(str(e) for _, e in find_refused(several, registry))
-            problem = "\n".join(refused)
-            yield Checked(name, problem=problem) if refused else _check(name, registry)
+            problem = "\n".join({str(e): e for _, e in find_refused(several, registry)})
+            yield Checked(name, problem=problem) if problem else _check(name, registry)
     finally:
         os.environ.pop(OFFLINE_VARIABLE)
         if before is not None:

@@ -266,13 +266,13 @@ def _origin(
     kind: str, described: Mapping[str, Any], *, has_more: bool, verbose: bool
 ) -> Iterator[str]:
     """Say what to do next, and where the plugin is from."""
-    from evalkit.base.names import score_name
     from evalkit.catalog import AS_READ
 
     is_read = described["distribution"] == AS_READ
     name = described["object"] if is_read else described["id"].partition("/")[2]
     asked = {k: v for k, v in described["parameters"].items() if v.get("required")}
-    name = score_name(name, {k: v["enum"][0] for k, v in asked.items() if "enum" in v})
+    given = [f"{k}={v['enum'][0]}" for k, v in asked.items() if "enum" in v]
+    name += f":{','.join(given)}" if given else ""
     if kind in _NEXT:
         yield _NEXT[kind].format(name=name)
     if kind == "datasets":

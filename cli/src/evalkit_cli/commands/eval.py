@@ -362,13 +362,11 @@ def _jobs(
     runs: Path,
 ) -> list[Job]:
     if not files:
-        return [
-            job for name in datasets for job in jobs_that_ship(registry, name, quiet)
-        ]
+        return [job for x in datasets for job in jobs_that_ship(registry, x, quiet)]
     if len(datasets) > 1:
         raise click.UsageError(
             f"-p names predictions on one data set, got {', '.join(datasets)}. Name "
-            "one, or of several take --predictions-dir, with a file named after each."
+            "one; --predictions-dir takes files named after installed data sets."
         )
     return jobs_of_files(datasets[0], files, model, folder, runs)
 

@@ -227,8 +227,7 @@ def _range(attributes: Mapping[str, Any]) -> str:
         if bound is not None
     ]
     is_better = attributes.get("higher_is_better", True)
-    direction = _DIRECTIONS[is_better]
-    return f"{' '.join(limits) or 'any number'}, {direction}"
+    return f"{' '.join(limits) or 'any number'}, {_DIRECTIONS[is_better]}"
 
 
 def one_line(name: str, value: Any) -> str:
@@ -271,6 +270,9 @@ def _origin(
 
     is_read = described["distribution"] == AS_READ
     name = described["object"] if is_read else described["id"].partition("/")[2]
+    asked = {k: v for k, v in described["parameters"].items() if v.get("required")}
+    given = [f"{k}={v['enum'][0]}" for k, v in asked.items() if "enum" in v]
+    name += f":{','.join(given)}" if given else ""
     if kind in _NEXT:
         yield _NEXT[kind].format(name=name)
     if kind == "datasets":

@@ -264,7 +264,10 @@ def test_a_missing_axis_is_named_with_its_values(bench: Any) -> None:
 def test_a_file_is_shown_without_its_kind(bench: Any) -> None:
     shown = run("show", "./bench.yaml").stdout
     assert "extract   strict or loose, default strict" in shown
-    assert "evalkit eval ./bench.yaml --predictions FILE" in shown
+    assert "evalkit eval ./bench.yaml:language=en --predictions FILE" in shown
+    assert "evalkit show datasets/./bench.yaml:language=en -n 3" in shown
+    sample = run("show", "datasets/./bench.yaml:language=en", "-n", "3")
+    assert sample.exit_code == 0, sample.stderr
 
 
 def test_a_run_is_verified_while_its_file_is_there(bench: Any) -> None:

@@ -148,6 +148,15 @@ def test_an_installed_task_takes_fields_of_other_names(tmp_path: Path) -> None:
     assert evalkit.evaluate(made, said)["accuracy"].value == pytest.approx(2 / 3)
 
 
+def test_languages_of_variants_are_those_of_the_benchmark(tmp_path: Path) -> None:
+    made = choices(tmp_path)
+    languages = {"language": {"en": {}, "th": {}}}
+    found = check_benchmark({**made.benchmark.model_dump(), "variants": languages}, "x")
+    several = dataset_class(found, tmp_path / "bench.yaml")
+    assert several.languages == ["en", "th"]
+    assert several(several.Parameters(language="th")).languages == ["th"]
+
+
 def test_splits_are_made_of_several_files_and_hashed(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl").write_text(json.dumps({**ROWS[0], "id": "9"}) + "\n")
     digest = hashlib.sha256((tmp_path / "b.jsonl").read_bytes()).hexdigest()

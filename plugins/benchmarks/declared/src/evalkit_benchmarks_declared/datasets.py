@@ -109,6 +109,8 @@ def dataset_class(
         "_rows": None if rows is None else staticmethod(rows),
         **benchmark.model_dump(include=_DESCRIBING, exclude_none=True),
     }
+    if languages := [*benchmark.variants.get("language", ())]:
+        attributes["languages"] = languages
     return type("DeclaredBenchmark", (DeclaredDataset,), attributes)
 
 

@@ -6,11 +6,7 @@ from evalkit.catalog import Kind
 
 
 class BenchmarkSpec:
-    """A benchmark is a dataset, which a file declares without code.
-
-    `evalkit show --contract datasets` has the hooks, and `docs/benchmarks.md` the keys
-    of the file.
-    """
+    """A dataset that a file declares; `docs/benchmarks.md` has the keys of the file."""
 
 
 BENCHMARKS = Kind("benchmarks", BenchmarkSpec)

@@ -123,6 +123,7 @@ def test_a_good_one_passes_each_law() -> None:
 
 OURS: Mapping[str, Responses | None] = {
     "hs": None,
+    "language-modelling": [{"logprob": -3.5, "num_bytes": 9}],
     "math-qa": [{"answer": "2"}],
     "multiple-choice": [{"answer": "Rome"}, {"answer": "B"}],
     "nli": None,

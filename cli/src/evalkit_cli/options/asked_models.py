@@ -142,7 +142,7 @@ def _declared(model: str, chosen: Chosen, folder: Path) -> Copies:
         else:
             names = ", ".join(declared["perturbations"])
             echo(f"evalkit: notice: {names} changes no example", err=True)
-    return Copies(files, _answers_to_copies(model, files, chosen, folder))
+    return Copies(files, files and _answers_to_copies(model, files, chosen, folder))
 
 
 def _refuse_names(models: Sequence[str], name: str | None) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -158,9 +158,28 @@ def evaluate(
         PluginError: A plugin is unknown or broken.
         StorageError: The run cannot be written.
     """
-    given = locals()
     options = EvaluationOptions(
-        **{each.name: given[each.name] for each in fields(EvaluationOptions)}
+        metrics=metrics,
+        extra_metrics=extra_metrics,
+        perf_metric=perf_metric,
+        split=split,
+        limit=limit,
+        filters=filters,
+        cluster=cluster,
+        on_missing=on_missing,
+        on_invalid=on_invalid,
+        on_duplicate=on_duplicate,
+        by=by,
+        min_n=min_n,
+        confidence=confidence,
+        seed=seed,
+        jobs=jobs,
+        include_examples=include_examples,
+        observers=observers,
+        rows=rows,
+        keep=keep,
+        columns=columns,
+        against=against,
     )
     if predictions is None:
         raise EvalkitError("evaluate needs predictions=")

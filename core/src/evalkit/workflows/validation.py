@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from typing import Any, NamedTuple
 
 from evalkit.base.progress import Progress
@@ -98,9 +97,16 @@ def validate(
         SchemaError: Examples break the task's input.
         PluginError: A plugin is unknown or broken.
     """
-    given = locals()
-    names = {each.name for each in fields(EvaluationOptions)} & given.keys()
-    options = EvaluationOptions(**{name: given[name] for name in names})
+    options = EvaluationOptions(
+        split=split,
+        limit=limit,
+        filters=filters,
+        cluster=cluster,
+        on_missing=on_missing,
+        on_invalid=on_invalid,
+        on_duplicate=on_duplicate,
+        rows=rows,
+    )
     return validate_with(
         chosen_data(dataset, data),
         predictions,

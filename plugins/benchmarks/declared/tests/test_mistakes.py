@@ -60,9 +60,9 @@ SCHEMA: list[tuple[str, Any, str]] = [
     ("task.inputs", {}, "task.inputs: unknown key. Did you mean 'input'?"),
     ("task.answer", "label", "task: an answer of the type 'label' needs labels"),
     ("data", GONE, "data: required key is missing"),
-    ("data.path", GONE, "data: name exactly one of path, hub and generator, got none"),
-    ("data.hub", "a/b", "data: name exactly one of path, hub and generator, got path"),
-    ("data.revision", "main", "data: revision is for data on the hub (hub)"),
+    ("data.path", GONE, "data: name exactly one of path and hub, got none"),
+    ("data.hub", "a/b", "data: name exactly one of path and hub, got both"),
+    ("data.revision", "main", "data: revision is for data with hub"),
     ("data.splitt", "test", "data.splitt: unknown key. Did you mean 'split'?"),
     ("data.format", "xlsx", "data.format: input should be 'jsonl'"),
     ("data.answer", {"indx": "gold"}, "data.answer.indx: input should be 'index'"),
@@ -105,6 +105,7 @@ SCHEMA: list[tuple[str, Any, str]] = [
     ("variants.language", {}, "variants.language: dictionary should have at least 1"),
     ("variants.language", {"a,b": {}}, "string should match pattern"),
     ("variants.language.th", {"name": "x"}, "variants.language.th.name: the same for"),
+    ("data", {"hub": "a/b", "sha256": "0"}, "data: sha256 is for data with path"),
     ("trials", 0, "trials: input should be greater than or equal to 1"),
     ("variants", ["th"], "variants: input should be a valid dictionary"),
     ("aggregate", "mean:language", "aggregate: string should match pattern"),
@@ -126,6 +127,13 @@ EXPRESSIONS: list[tuple[str, Any, str]] = [
     ("aggregate", "macro:langs", "aggregate: unknown name 'langs'. Names: language"),
 ]
 ROWS: list[tuple[str, Any, str]] = [
+    ("variants.language.th", {"extract": "choice"}, "variants: cannot change extra"),
+    (
+        "data.splits",
+        {"test": "x", "b": "y"},
+        "data.path: must name {{split}}, as there",
+    ),
+    ("data.sha256", {"town.jsonl": "0"}, "towns.jsonl: must be declared, got"),
     ("data.path", "nowhere.jsonl", "data.path: {folder}/nowhere.jsonl: file not found"),
     ("data.sha256", "0" * 64, "data.sha256: {folder}/towns.jsonl: must be 000"),
     ("data.id", GONE, "towns.jsonl:1: data.id: must be a text or an integer, got None"),
@@ -233,3 +241,18 @@ def test_a_file_that_is_no_benchmark_is_refused(
     path.write_text(text)
     with pytest.raises(EvalkitError, match=message):
         read_benchmark(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"trials": 2, "perturbations": [{"name": "x"}]}, "perturbations: trials and"),
+        ({"prompt": None, "trials": 2}, "trials: there is no prompt. Write prompt"),
+        ({"prompt": {"query": "?", "extract": "choice"}}, "prompt.extract: the key"),
+    ],
+)
+def test_keys_that_do_not_go_together_are_refused(
+    changes: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(EvalkitError, match=message):
+        read_benchmark(_write(tmp_path, {**BENCH, **changes}))

@@ -26,6 +26,12 @@ HOSTILE = [
     DOUBLING + "{% set s.v = s.v|replace('a', 'aa') %}{% endfor %}",
     DOUBLING + "{% set s.v = [s.v, s.v]|join %}{% endfor %}",
     DOUBLING + "{% set s.v = ''.join([s.v, s.v]) %}{% endfor %}",
+    "{% set s = namespace(v=9) %}{% for i in range(60) %}{% set s.v = s.v * s.v %}"
+    "{% endfor %}",
+    "{% set s = namespace(v=[1]) %}{% for i in range(60) %}{% set s.v = [s.v, s.v] %}"
+    "{% endfor %}{{ s.v }}",
+    "{% set s = namespace(v=[1]) %}{% for i in range(60) %}{% set s.v = [s.v, s.v] %}"
+    "{% endfor %}{{ s.v|tojson }}",
     "{{ '%1000000000d' % 1 }}",
     "{{ '{:1000000000}'.format(1) }}",
     "{{ 'a'.ljust(10**9) }}",

@@ -16,7 +16,7 @@ from pydantic import BaseModel, create_model
 from evalkit import Dataset, Parameters
 from evalkit.base.names import score_name
 from evalkit.catalog import Registry, Resolver
-from evalkit.errors import EvalkitError, PluginLoadError
+from evalkit.errors import EvalkitError, PluginLoadError, SchemaError
 from evalkit_adapters_rows.written_extractors import split_stages
 from evalkit_benchmarks_declared.prompts import (
     CompiledPrompts,
@@ -65,6 +65,8 @@ class DeclaredDataset(Dataset):
         find_lines = partial(variant_lines, self.path, chosen)
         values = _variant(self.benchmark, chosen)
         self.variant = check_benchmark(values, str(self.path), find_lines)
+        if extractors_of(self.variant) != extractors_of(self.benchmark):
+            raise SchemaError(f"{self.path}: variants: cannot change extractors' names")
         extract = extract or next(iter(extractors_of(self.variant)), None)
         try:
             _refuse_lacking(self.variant.requires)
@@ -184,12 +186,8 @@ def _attributes(
         ],
     }
     uses = [use for use in (benchmark.headline, *benchmark.metrics) if use is not None]
-    metrics = dict.fromkeys(
-        _metric(use, benchmark)
-        for use in uses
-        if getattr(use, "extract", None) in (None, extract) or use is uses[0]
-    )
-    if metrics:
+    own = [use for use in uses if getattr(use, "extract", None) in (None, extract)]
+    if metrics := dict.fromkeys(_metric(use, benchmark) for use in own or uses[:1]):
         found["perf_metric"], *found["eval_metrics"] = metrics
     return found
 

@@ -46,14 +46,9 @@ class Expansion(NamedTuple):
     """What names just this benchmark: its file, or its name and distribution."""
 
     def means(self, results: Sequence[Result]) -> list[Mean]:
-        """Compute the mean over the axis that the benchmark names.
+        """Compute the mean over the axis for each model and extractor.
 
-        Args:
-            results: Evaluations, of other data sets too.
-
-        Returns:
-            A mean for each model and extractor; null, with the reason, where a variant
-            has no score.
+        It is null, with the reason, if a variant has no score.
         """
         if self.axis is None:
             return []
@@ -73,15 +68,7 @@ class Expansion(NamedTuple):
 def expand(reference: str, registry: Registry) -> Expansion:
     """Find the variants and extractors of a benchmark that a reference leaves open.
 
-    Args:
-        reference: How a user names a data set.
-        registry: Where plugins are found.
-
-    Returns:
-        All that the reference allows. What is no benchmark stands for itself.
-
-    Raises:
-        PluginError: There is no such data set, or its file cannot be read.
+    What is no benchmark stands for itself. A `PluginError` says that it is unknown.
     """
     declared = {each.name for each in registry.catalog.components if each.own_kind}
     plain = reference.partition(":")[0].partition("@")[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from evalkit.errors import DataError
 from evalkit_benchmarks_declared.schema import Benchmark, Task
 from evalkit_benchmarks_declared.templates import (
     Evaluate,
@@ -38,10 +39,27 @@ def compile_prompts(benchmark: Benchmark) -> CompiledPrompts:
     for name, values in _by_kind(benchmark).items():
         if benchmark.templates == "jinja":
             values = _without_jinja(values, name, benchmark, compiled)
+        if values.get("method") == "joint" and benchmark.extract is not None:
+            values = {**values, **_read_by_engine(values, benchmark)}
         where = "prompt" if name == "default" else f"prompt (kind {name})"
         checked_prompt(where, values)
         compiled.prompts[name] = values
     return compiled
+
+
+def _read_by_engine(values: Mapping[str, Any], benchmark: Benchmark) -> dict[str, Any]:
+    """Return what reads letters that only the prompt knows."""
+    answer = getattr(benchmark.task, "answer", benchmark.task)
+    if answer in ("choice", "multiple-choice") and not {"order", "letters"} & {
+        *(values.get("choices") or ())
+    }:
+        return {}
+    if isinstance(benchmark.extract, Mapping) or benchmark.null_label:
+        raise DataError(
+            "prompt.method: joint with labels, own letters or another order takes one "
+            "extractor and no null_label"
+        )
+    return {"extract": benchmark.extract}
 
 
 def _by_kind(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
@@ -116,7 +134,7 @@ def _without_jinja(
 def _fixed(values: Mapping[str, Any], task: str | Task) -> dict[str, str]:
     """Evaluate the templates that are the same for all, so without columns."""
     labels = task.labels if isinstance(task, Task) else None
-    known = {"cue": values.get("cue", ""), "labels": labels}
+    known = {"cue": values.get("cue", "")} | ({"labels": labels} if labels else {})
     return {
         key: _escaped(_compiled(key, text)(known) if is_template(text) else text)
         for key, text in values.items()

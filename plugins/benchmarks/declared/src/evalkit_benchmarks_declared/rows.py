@@ -168,7 +168,8 @@ class Examples:
         fields = StoredRow(row.place, made)
         made |= {name: _value(fields, each) for name, each in self._computed.items()}
         if tags := [*self._tags_of(row)]:
-            made["tags"] = [*(row.values.get("tags") or []), *tags]
+            own = row.values.get("tags") or []
+            made["tags"] = [*(own if isinstance(own, list) else [str(own)]), *tags]
         return made
 
     def _uid(self, number: str, row: StoredRow) -> str:

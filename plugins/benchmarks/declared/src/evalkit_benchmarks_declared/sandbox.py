@@ -104,7 +104,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
         @wraps(function)
         def apply(*args: Any, **kwargs: Any) -> Any:
-            self._count(1 + sum(map(_size, args)) // 10)
+            size = sum(map(_size, args))
+            _refuse_size(size)
+            self._count(1 + size // 10)
             return function(*args, **kwargs)
 
         return apply
@@ -143,6 +145,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
             raise SecurityError(f"the operator {operator} is not available here")
         if operator == "**" and numbers:
             _refuse_size(1_000 * abs(right) * int(abs(left)).bit_length())
+        elif operator == "*" and numbers:
+            bits = [int(abs(number)).bit_length() for number in (left, right)]
+            _refuse_size(1_000 * sum(bits))
         elif operator in ("*", "+") and not numbers:
             sizes = [n if isinstance(n, int) else _size(n) for n in (left, right)]
             _refuse_size(math.prod(sizes) if operator == "*" else sum(sizes))
@@ -152,6 +157,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 def _no_method(value: Any) -> Any:
     if callable(value) and not isinstance(value, Undefined):
         raise TypeError(f"{value.__name__} is a method. Call it, or name a key")
+    _refuse_size(_size(value))
     return value
 
 
@@ -168,7 +174,14 @@ def _only_expression(tree: nodes.Template) -> nodes.Expr | None:
 
 
 def _size(value: Any) -> int:
-    return len(value) if isinstance(value, str | bytes | list | tuple) else 1
+    """Count characters and items, also within lists and dicts, up to the limit."""
+    size, left = 0, [value]
+    while left and size <= MOST_CHARACTERS:
+        each = left.pop()
+        size += len(each) if isinstance(each, str) else 1
+        if isinstance(each, list | tuple | dict):
+            left += [*each, *each.values()] if isinstance(each, dict) else each
+    return size
 
 
 def _refuse_size(size: float) -> None:

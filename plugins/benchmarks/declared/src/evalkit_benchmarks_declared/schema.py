@@ -76,14 +76,6 @@ class Sample(Declared):
     seed: Integer = 0
 
 
-class Generator(Declared):
-    """A function that makes the examples: `function(split, **arguments)`."""
-
-    function: Annotated[str, Field(pattern=r"^[\w.]+:\w+$")]
-    """`package.module:function`."""
-    arguments: dict[str, JsonValue] = {}
-
-
 class Data(Declared):
     """Where the examples come from, and which column is which field.
 
@@ -95,7 +87,6 @@ class Data(Declared):
     """Path from the benchmark file, or URI. `{split}` stands for the stored split."""
     hub: Annotated[str, Field(pattern=r"^[\w.-]+(/[\w.-]+)?$")] | None = None
     """Dataset on the Hugging Face hub: `OWNER/NAME`."""
-    generator: Generator | None = None
     format: Literal["jsonl", "json", "csv", "tsv", "parquet", "arrow"] | None = None
     """Format of the files. Default: by their suffix."""
     config: Text | None = None
@@ -133,13 +124,16 @@ class Data(Declared):
 
     @model_validator(mode="after")
     def _check_source(self) -> Self:
-        sources = [name for name in ("path", "hub", "generator") if getattr(self, name)]
-        if len(sources) != 1:
-            got = " and ".join(sources) or "none"
-            raise ValueError(f"name exactly one of path, hub and generator, got {got}")
-        for name in ("config", "revision"):
-            if getattr(self, name) is not None and self.hub is None:
-                raise ValueError(f"{name} is for data on the hub (hub)")
+        if (self.path is None) == (self.hub is None):
+            got = "none" if self.path is None else "both"
+            raise ValueError(f"name exactly one of path and hub, got {got}")
+        for name, source in (
+            ("config", "hub"),
+            ("revision", "hub"),
+            ("sha256", "path"),
+        ):
+            if getattr(self, name) is not None and getattr(self, source) is None:
+                raise ValueError(f"{name} is for data with {source}")
         return self
 
 
@@ -267,6 +261,21 @@ class Benchmark(Declared):
     """Axis, such as `language`: value: keys of this file that differ, also dotted."""
     aggregate: Annotated[str, Field(pattern=r"^macro:\S+$")] | None = None
     """`macro:AXIS` or `macro:FACET`: the mean over variants or tags is the headline."""
+
+    @model_validator(mode="after")
+    def _check_prompt(self) -> Self:
+        if self.perturbations and self.trials * self.replications > 1:
+            raise ValueError("perturbations: trials and replications must be 1")
+        for key in {"trials", "replications"} & self.model_fields_set:
+            if self.prompt is None:
+                raise ValueError(f"{key}: there is no prompt. Write prompt")
+        if self.extract and "extract" in (
+            (self.prompt and self.prompt.model_extra) or ()
+        ):
+            raise ValueError(
+                "prompt.extract: the key extract has a value, too. Remove one"
+            )
+        return self
 
     @model_validator(mode="after")
     def _check_names(self) -> Self:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
-from pkgutil import resolve_name
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from evalkit.catalog import local_path, located
+from evalkit.catalog import local_path
 from evalkit.errors import DataError
 from evalkit.examples.datasets import DATA_FOLDER_VARIABLE
 from evalkit.places import is_remote, names_below, refuse_offline
 from evalkit.plugins.sources import sha256_of
 from evalkit.reading.formats import Format
 from evalkit_adapters_rows import file_rows
-from evalkit_benchmarks_declared.schema import Data, Generator
+from evalkit_benchmarks_declared.schema import Data
 
 _FORMATS = {
     "parquet": Format.PARQUET,
@@ -67,8 +66,6 @@ def stored_rows(
     for stored in splits_of(data)[split]:
         if rows is not None:
             yield from _numbered(f"split {stored!r}", rows(stored))
-        elif data.generator is not None:
-            yield from _numbered(*_generated(data.generator, stored))
         else:
             for path in _files(data, folder, stored):
                 yield from _rows_of_file(path, _FORMATS.get(data.format or ""))
@@ -88,19 +85,14 @@ def _rows_of_file(path: Path, kind: Format | None) -> Iterator[StoredRow]:
         yield StoredRow(place, row.values)
 
 
-def _generated(generator: Generator, split: str) -> tuple[str, Any]:
-    name = generator.function
-    try:
-        return name, resolve_name(name)(split, **generator.arguments)
-    except Exception as error:  # whatever the function raises
-        raise DataError(f"data.generator: {name}: {located(error)}") from error
-
-
 def _files(data: Data, folder: Path, split: str) -> Iterator[Path]:
     if data.hub is not None:
         yield from hub_files(data.hub, split, data.config, data.revision)
         return
     paths = data.path if isinstance(data.path, Mapping) else {split: data.path or ""}
+    several = {stored for each in splits_of(data).values() for stored in each}
+    if paths is not data.path and "{split}" not in paths[split] and len(several) > 1:
+        raise DataError("data.path: must name {split}, as there are several splits")
     if split not in paths:
         raise DataError(f"data.path: no split {split!r}. Splits: {', '.join(paths)}")
     for name in _listed(paths[split]):
@@ -109,17 +101,19 @@ def _files(data: Data, folder: Path, split: str) -> Iterator[Path]:
         if not path.is_file():
             raise DataError(f"data.path: {path}: file not found")
         hashes = data.sha256
-        expected = hashes.get(name) if isinstance(hashes, Mapping) else hashes
-        sha256 = sha256_of(path) if expected else None
+        expected = hashes.get(name, "") if isinstance(hashes, Mapping) else hashes
+        sha256 = None if expected is None else sha256_of(path)
         if sha256 != expected:
-            raise DataError(f"data.sha256: {path}: must be {expected}, got {sha256}")
+            raise DataError(
+                f"data.sha256: {path}: must be {expected or 'declared'}, got {sha256}"
+            )
         yield path
 
 
 def hub_file(hub: str, name: str, revision: str | None = None) -> Path:
     """Return a file of the hub; a copy in `EVALKIT_DATA_DIR/hub/…` is taken first."""
     copy = Path(os.environ.get(DATA_FOLDER_VARIABLE, ""), "hub", hub, name)
-    if copy.is_file():
+    if DATA_FOLDER_VARIABLE in os.environ and copy.is_file():
         return copy
     return local_path(f"hf://datasets/{hub}@{revision or 'main'}/{name}")
 
@@ -129,9 +123,8 @@ def hub_files(
 ) -> list[Path]:
     """Find the files of a split of a dataset on the hub.
 
-    A copy in `EVALKIT_DATA_DIR/hub/OWNER/NAME/[CONFIG/]SPLIT.jsonl` (or `.parquet` …)
-    is taken first. Without a revision, the files are those of the hub's own conversion
-    to Parquet; with one, the dataset's files whose name has the split.
+    A copy in `EVALKIT_DATA_DIR/hub/OWNER/NAME/[CONFIG/]SPLIT.jsonl` is taken first.
+    Without a revision, the files are the hub's own conversion to Parquet.
     """
     own = Path(os.environ.get(DATA_FOLDER_VARIABLE, ""), "hub", hub, config or "")
     copies = [own / f"{split}.{suffix}" for suffix in _FORMATS]
@@ -144,6 +137,8 @@ def hub_files(
     if not names:
         where = f"{uri}, configuration {config or 'default'}"
         raise DataError(f"data.hub: {where}: no files of the split {split!r}")
+    if len({(PurePath(name).parent, PurePath(name).suffix) for name in names}) > 1:
+        raise DataError(f"data.hub: several files: {', '.join(names)}. Name config")
     return [local_path(f"{uri}/{name}") for name in names]
 
 

@@ -46,15 +46,7 @@ class Nobody(Model):
 def find_refused(
     names: Iterable[str], registry: Registry
 ) -> Iterator[tuple[str, EvalkitError]]:
-    """Bind datasets with their task, metrics, extractors and judges.
-
-    Args:
-        names: The datasets of a benchmark.
-        registry: Where plugins are found.
-
-    Yields:
-        Each dataset that cannot be bound, and why.
-    """
+    """Bind datasets with all that they name; yield each that cannot be, and why."""
     for name in names:
         where = ""
         try:
@@ -72,15 +64,7 @@ def find_refused(
 def check(
     evaluated: Mapping[str, Sequence[str]], registry: Registry
 ) -> Iterator[Checked]:
-    """Check variants of a benchmark: all names, every row, and every prompt.
-
-    Args:
-        evaluated: The datasets of each variant, as `Expansion` has them.
-        registry: Where plugins are found.
-
-    Yields:
-        What was found in each.
-    """
+    """Check variants of a benchmark, offline: all names, every row and every prompt."""
     before = os.environ.get(OFFLINE_VARIABLE)
     os.environ[OFFLINE_VARIABLE] = "1"
     try:

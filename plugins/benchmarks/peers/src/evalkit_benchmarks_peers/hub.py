@@ -219,7 +219,7 @@ class _Task:
             raise self._error("is missing, and choices are asked for")
         if idle := fields.idle():
             self.notices.append(f"field_spec: not read: {', '.join(idle)}")
-        if spec.shuffle_choices:
+        if spec.shuffle_choices and self._is_choice:
             self.notices.append("choices are shuffled by the example's id")
         if spec.epochs > 1 and "temperature" not in self._settings:
             self.notices.append(

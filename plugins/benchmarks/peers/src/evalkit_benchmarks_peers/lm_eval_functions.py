@@ -2,7 +2,7 @@
 
 Their file is not imported. A function, and what it refers to, is run if it consists of
 the statements and names below alone: without loops, recursion, products, files and
-other attributes. So it ends, and makes no more than it reads and spells out.
+other attributes. So it ends; what it makes of a row can still be large.
 """
 
 from __future__ import annotations

@@ -27,9 +27,6 @@ def read_benchmark(path: str | Path) -> Benchmark:
     Args:
         path: The file, in YAML or JSON.
 
-    Returns:
-        The benchmark.
-
     Raises:
         SchemaError: The file cannot be read or breaks the schema. The message has a
             line for each problem, with the file, the line and the key.

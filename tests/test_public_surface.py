@@ -175,6 +175,7 @@ LEFT = {
     "plugins/adapters/rows",
     "plugins/analysis/compare",
     "plugins/analysis/robustness",
+    "plugins/analysis/suites",
     "plugins/analysis/upkeep",
     "plugins/annotators/columns",
     "plugins/benchmarks/declared",
@@ -644,6 +645,8 @@ def test_tools_know_every_member() -> None:
         "evalkit_schemas_standard.command -> evalkit_cli.commanding",
         "evalkit_schemas_standard.write_command -> evalkit_cli.commanding",
         "evalkit_benchmarks_peers.* -> evalkit_adapters_peers.*",
+        "evalkit_commands_exchange.* -> evalkit_adapters_peers.*",
+        "evalkit_commands_site.* -> evalkit_commands_report.*",
         "evalkit_testing.schemas -> evalkit_schemas_standard",
     ]
     assert all(

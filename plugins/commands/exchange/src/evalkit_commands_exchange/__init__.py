@@ -1,0 +1,1 @@
+"""Import runs of other evaluation tools, and export runs to their formats."""

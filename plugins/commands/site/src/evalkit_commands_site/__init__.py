@@ -1,0 +1,1 @@
+"""A static site of a folder of runs, for evalkit."""

@@ -6,13 +6,16 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from evalkit import DataError, Result, Score
+from evalkit.errors import DataError
+
+if TYPE_CHECKING:
+    from evalkit import Result, Score
 
 Format = Literal["dynabench", "helm", "hub", "lm-eval", "seahelm"]
 
-Writer = Callable[[Sequence[Result], list[str]], Iterable[tuple[str, str]]]
+Writer = Callable[[Sequence["Result"], list[str]], Iterable[tuple[str, str]]]
 """Yields the path and the text of each file, and adds to the notices."""
 
 

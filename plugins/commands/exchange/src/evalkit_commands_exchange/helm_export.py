@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -34,7 +34,8 @@ _VIEWS = {
 }
 """`computed_on` of HELM by that of evalkit."""
 _FAMILIES = ("fairness", "robustness")
-_MAIN = {"name": "${main_name}", "split": "${main_split}"}
+_SIZE = "num_instances"
+_MAIN = {"name": "${main_name}", "split": "__all__"}
 
 
 def helm_files(runs: Sequence[Result], notices: list[str]) -> Iterator[tuple[str, str]]:
@@ -57,7 +58,8 @@ class _Run:
         self.run, self.record = run, run.record
         self.effects: Effects = find_effects(run)
         self.scores = whole_scores(run, notices)
-        self.split = self.record.split or "test"
+        # a file of examples has no splits
+        self.split = self.record.split if self.record.split != "all" else "test"
         self.group = str(run.dataset)
         if self.split != "test":
             self.group += f" ({self.split})"
@@ -187,7 +189,7 @@ class _Run:
         }
 
     def _stats(self) -> Iterator[dict[str, Any]]:
-        yield self._stat("num_instances", self.record.counts.examples)
+        yield self._stat(_SIZE, self.record.counts.examples)
         for name, score in self.scores.items():
             yield self._stat(name, score.value)
         for score in self.effects.scores:
@@ -228,42 +230,41 @@ class _Schema:
     """What HELM's tables show of the runs."""
 
     def __init__(self) -> None:
-        self._metrics: dict[str, dict[str, Any]] = {}
-        self._groups: dict[str, dict[str, Any]] = {}
+        self._metrics: dict[str, dict[str, Any]] = {_SIZE: {"name": _SIZE}}
         self._metric_groups = {"main": _metric_group("main", [_MAIN])}
+        self._groups: dict[str, dict[str, Any]] = {}
 
     def add(self, run: _Run) -> None:
         """Add the scores of a run."""
         for name, score in run.scores.items():
-            self._metrics[name] = {"name": name, "display_name": name}
+            self._metrics[name] = {"name": name}
             if score.higher_is_better is not None:
                 self._metrics[name]["lower_is_better"] = not score.higher_is_better
-        families = {f for each in run.effects.perturbations for f in each.families}
-        for family in families.intersection(_FAMILIES):
-            matcher = {**_MAIN, "perturbation_name": family}
-            self._metric_groups[family] = _metric_group(family, [matcher])
-        own = f"metrics of {run.group}"
-        matchers = [{"name": name, "split": run.split} for name in run.scores]
-        self._metric_groups[own] = _metric_group(own, matchers, hide_win_rates=True)
-        self._groups.setdefault(
+        group = self._groups.setdefault(
             run.group,
             {
                 "name": run.group,
                 "display_name": run.group,
                 "description": run.record.data.description or "",
-                "metric_groups": ["main", *_FAMILIES, own],
-                "environment": {
-                    "main_name": next(iter(run.scores), ""),
-                    "main_split": run.split,
-                },
+                "metric_groups": ["main"],
+                "environment": {"main_name": next(iter(run.scores), "")},
             },
         )
+        families = {f for each in run.effects.perturbations for f in each.families}
+        shown = {
+            family: [{**_MAIN, "perturbation_name": family}]
+            for family in _FAMILIES
+            if family in families
+        }
+        others = f"other metrics of {run.group}"
+        shown[others] = [{**_MAIN, "name": name} for name in [*run.scores][1:]]
+        for name, matchers in shown.items():
+            if matchers and name not in group["metric_groups"]:
+                self._metric_groups[name] = _metric_group(name, matchers)
+                group["metric_groups"].append(name)
 
     def text(self) -> str:
         """Return the file."""
-        for group in self._groups.values():
-            known = [x for x in group["metric_groups"] if x in self._metric_groups]
-            group["metric_groups"] = known
         every = {
             "name": "all",
             "display_name": "All datasets",
@@ -273,19 +274,13 @@ class _Schema:
         }
         schema = {
             "metrics": [*self._metrics.values()],
-            "perturbations": [
-                {"name": family, "display_name": family.capitalize()}
-                for family in _FAMILIES
-            ],
+            "perturbations": [{"name": family} for family in _FAMILIES],
             "metric_groups": [*self._metric_groups.values()],
             "run_groups": [every, *self._groups.values()],
         }
         return yaml.safe_dump(schema, sort_keys=False, allow_unicode=True)
 
 
-def _metric_group(
-    name: str, matchers: Iterable[Mapping[str, str]], **settings: bool
-) -> dict[str, Any]:
+def _metric_group(name: str, matchers: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     shown = name[:1].upper() + name[1:]
-    metrics = list(map(dict, matchers))
-    return {"name": name, "display_name": shown, "metrics": metrics, **settings}
+    return {"name": name, "display_name": shown, "metrics": [*map(dict, matchers)]}

@@ -116,8 +116,6 @@ class _Run:
             "method": "generation",
             "model": self.run.model,
             "model_deployment": self.run.model,
-            "max_train_instances": 0,
-            "num_outputs": 1,
         }
 
     def _instance(self, row: Mapping[str, Any], copies: Counter[Any]) -> dict[str, Any]:
@@ -237,7 +235,7 @@ class _Schema:
     def add(self, run: _Run) -> None:
         """Add the scores of a run."""
         for name, score in run.scores.items():
-            self._metrics[name] = {"name": name}
+            self._metrics[name] = {"name": name, "display_name": name}
             if score.higher_is_better is not None:
                 self._metrics[name]["lower_is_better"] = not score.higher_is_better
         group = self._groups.setdefault(

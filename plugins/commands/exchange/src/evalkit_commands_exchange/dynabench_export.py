@@ -13,7 +13,6 @@ from evalkit_commands_exchange.exported import (
     dump,
     file_name,
     label,
-    score_name,
     shown,
     whole_scores,
 )
@@ -52,14 +51,18 @@ def dynabench_files(
 def _main_score(run: Result, notices: list[str]) -> Score:
     """Return the first score that Dynabench knows, the main one if it does."""
     known = whole_scores(run, notices)
-    scores = [x for x in known.values() if x.metric.partition(":")[0] in _METRICS]
+    scores = [
+        score
+        for score in known.values()
+        if score.is_whole and score.metric.partition(":")[0] in _METRICS
+    ]
     if not scores:
         raise DataError(
             f"{label(run)}: Dynabench needs one of the metrics {', '.join(_METRICS)}, "
             f"got {', '.join(known) or 'none'}. Add one with `evalkit rescore`"
         )
     if scores[0] != next(iter(known.values())):
-        notices.append(f"{label(run)}: perf is {score_name(scores[0])}")
+        notices.append(f"{label(run)}: perf is {scores[0].metric}")
     return scores[0]
 
 

@@ -15,6 +15,7 @@ from evalkit_commands_exchange.exported import (
     dump,
     file_name,
     input_text,
+    label,
     rows_of,
     texts_of,
     whole_scores,
@@ -145,11 +146,10 @@ class _Run:
     def _request_state(
         self, row: Mapping[str, Any], instance: Mapping[str, Any], trial: int
     ) -> dict[str, Any]:
-        model = {"model": self.run.model, "model_deployment": self.run.model}
         state = {
             "instance": instance,
             "train_trial_index": trial,
-            "request": {**model, "prompt": instance["input"]["text"]},
+            "request": {"model": self.run.model, "model_deployment": self.run.model},
             "num_train_instances": 0,
             "prompt_truncated": False,
         }
@@ -192,7 +192,12 @@ class _Run:
             yield self._stat(name, score.value)
         for score in self.effects.scores:
             described = self._view(score)
-            if score.is_whole and described and score.value is not None:
+            if described is None or not score.is_whole:
+                continue
+            if score.value is None:
+                what = f"{score.metric}, {score.computed_on}"
+                self._notices.append(f"{label(self.run)}: no {what}: {score.reason}")
+            else:
                 yield self._stat(score.metric, score.value, described)
 
     def _view(self, score: Score) -> dict[str, Any] | None:

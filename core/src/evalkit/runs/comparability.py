@@ -80,6 +80,19 @@ def find_differences(first: RunRecord, second: RunRecord) -> list[Difference]:
     return sorted(found, key=lambda each: COMPARED_FIELDS.index(each.field))
 
 
+def comparison_key(record: RunRecord) -> str:
+    """Return a text that is equal for runs which no difference tells apart.
+
+    Args:
+        record: Record of a run.
+
+    Returns:
+        All that `find_differences` compares. Two runs with one key have the same
+        differences from each further run, so one of them stands for both.
+    """
+    return repr(_values(record))
+
+
 def _values(record: RunRecord) -> dict[tuple[str, str], _Value]:
     """Return what is compared, by field and name, where another run has it too."""
     data, selection, extraction = record.data, record.selection, record.extraction

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalkit import read_run
@@ -51,7 +50,7 @@ def site_files(
     """Yield path and text of each file of a site.
 
     Args:
-        collection: The runs. Those whose files cannot be read are added to its problems.
+        collection: The runs. Its problems get those whose files cannot be read.
         options: How the site is built.
         progress: Receives what is done, and which share of it.
 
@@ -60,7 +59,6 @@ def site_files(
     """
 
     def page(path: str, title: str, content: Markup, *scripts: str) -> tuple[str, str]:
-        scripts = scripts or ("site.js",)
         return path, document(options.title, title, content, page=path, scripts=scripts)
 
     yield from assets().items()
@@ -80,9 +78,11 @@ def site_files(
         yield page(run.page, title, content, "report.js")
         yield scores_file(run), scores
     yield INDEX, index_script(collection, facets)
-    yield page("runs.html", "Runs", runs_page(collection), INDEX, "site.js")
-    yield page("datasets.html", "Datasets", datasets_page(collection))
-    yield page("models.html", "Models", models_page(collection))
+    yield page(
+        "runs.html", "Runs", runs_page(collection, [*facets.values()]), INDEX, "site.js"
+    )
+    yield page("datasets.html", "Datasets", datasets_page(collection), "site.js")
+    yield page("models.html", "Models", models_page(collection), "site.js")
     yield page("compare.html", "Compare", compare_page(), INDEX, "compare.js")
     for name in collection.datasets:
         yield page(dataset_page(name), name, dataset_content(collection, name))

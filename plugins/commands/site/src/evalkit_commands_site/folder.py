@@ -48,7 +48,9 @@ def _listed(manifest: Path) -> set[str]:
     except FileNotFoundError:
         return set()
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StorageError(f"{manifest}: not the manifest of a site: {error}") from error
+        raise StorageError(
+            f"{manifest}: not the manifest of a site: {error}"
+        ) from error
 
 
 def write_site(folder: Path, files: Iterable[tuple[str, str]]) -> list[str]:
@@ -66,7 +68,9 @@ def write_site(folder: Path, files: Iterable[tuple[str, str]]) -> list[str]:
     """
     folder = folder.resolve()
     token = secrets.token_hex(4)
-    new, old = (folder.with_name(f".{folder.name}-{token}.{end}") for end in ("new", "old"))
+    new, old = (
+        folder.with_name(f".{folder.name}-{token}.{end}") for end in ("new", "old")
+    )
     written = []
     try:
         for name, text in files:

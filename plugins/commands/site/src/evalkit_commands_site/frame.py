@@ -8,7 +8,8 @@ from importlib.resources import files
 from evalkit_commands_report.markup import Child, Markup, asset, element, fragment
 
 STYLE = "site.css"
-SCRIPTS = ("site.js", "compare.js", "report.js")
+SORTING = "leaderboard.js"
+"""Sorts tables."""
 
 PAGES = {
     "index.html": "Leaderboards",
@@ -32,7 +33,7 @@ def document(
     content: Child,
     *,
     page: str,
-    scripts: Sequence[str] = ("site.js",),
+    scripts: Sequence[str] = (),
 ) -> str:
     """Return a page.
 
@@ -58,7 +59,7 @@ def document(
         element("meta", name="referrer", content="no-referrer"),
         element("title", title if title == site else f"{title} · {site}"),
         element("link", rel="stylesheet", href=up + STYLE),
-        [element("script", src=up + name, defer=True) for name in scripts],
+        [element("script", src=up + name, defer=True) for name in (SORTING, *scripts)],
     )
     body = element(
         "body",
@@ -88,7 +89,11 @@ def _links(up: str, page: str) -> list[Markup]:
             "a",
             text,
             href=up + name,
-            aria_current=None if name != current else "page" if name == page else "true",
+            aria_current=None
+            if name != current
+            else "page"
+            if name == page
+            else "true",
         )
         for name, text in PAGES.items()
     ]
@@ -100,6 +105,7 @@ def assets() -> dict[str, str]:
     style = own.joinpath(STYLE).read_text(encoding="utf-8")
     return {
         STYLE: asset("parts.css") + asset("page.css") + style,
+        SORTING: asset(SORTING),
         "report.js": asset("page.js"),
         **{
             name: own.joinpath(name).read_text(encoding="utf-8")

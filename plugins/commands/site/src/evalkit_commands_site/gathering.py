@@ -139,7 +139,7 @@ class Collection:
         return found
 
     def groups(self, dataset: str) -> list[RunGroup]:
-        """Put the scored runs of a dataset together whose main scores are comparable."""
+        """Put runs of a dataset together whose main scores are comparable."""
         groups: list[list[SiteRun]] = []
         reasons: list[str] = []
         for run in self.datasets[dataset]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from urllib.parse import quote
 
 from evalkit import Result
@@ -10,6 +10,7 @@ from evalkit.reporting import count_of
 from evalkit_cli.commanding import (
     NO_VALUE,
     score_label,
+    show_coverage,
     show_interval,
     show_n,
     show_value,
@@ -24,11 +25,12 @@ from evalkit_commands_report.markup import (
     table,
     without_empty_columns,
 )
-from evalkit_commands_report.numbers import coverage_text, exact
+from evalkit_commands_report.numbers import exact
 from evalkit_commands_report.summary_section import headline_table
 from evalkit_commands_site.frame import article, facts, outside
 from evalkit_commands_site.gathering import (
     Collection,
+    Facets,
     RunGroup,
     SiteRun,
     dataset_page,
@@ -39,20 +41,21 @@ RUNS_TABLE = "runs"
 """Id of the table that the search filters."""
 
 
-def runs_page(collection: Collection) -> Markup:
+def runs_page(collection: Collection, facets: Sequence[Facets]) -> Markup:
     """Return the page of all runs, with the search."""
+    metrics = {each for facet in facets for each in facet.metrics}
+    tags = {each for facet in facets for each in facet.tags}
     languages = {each for run in collection.runs for each in run.record.data.languages}
-    metrics = {each for run in collection.runs for each in run.record.metric_names}
-    choices = (
-        ("Dataset", "dataset", list(collection.datasets)),
-        ("Model", "model", list(collection.models)),
+    choices: tuple[tuple[str, str, Iterable[str]], ...] = (
+        ("Dataset", "dataset", collection.datasets),
+        ("Model", "model", collection.models),
         ("Metric", "metrics", sorted(metrics)),
-        ("Tag", "tags", []),
+        ("Tag", "tags", sorted(tags)),
         ("Language", "languages", sorted(languages)),
     )
     form = element(
         "form",
-        _control("Search", element("input", type="search", name="text", id="f-text")),
+        _search(),
         [_choice(label, name, values) for label, name, values in choices],
         _control("From", element("input", type="date", name="from", id="f-from")),
         _control("To", element("input", type="date", name="to", id="f-to")),
@@ -74,6 +77,12 @@ def _control(label: str, control: Markup) -> Markup:
     name = label.lower()
     return element(
         "span", element("label", label, for_=f"f-{name}"), control, class_="control"
+    )
+
+
+def _search() -> Markup:
+    return _control(
+        "Search", element("input", type="search", name="text", id="f-search")
     )
 
 
@@ -115,44 +124,64 @@ def run_table(runs: Sequence[SiteRun], *, up: str = "", without: str = "") -> Ma
     Returns:
         The table.
     """
-    header = ["Run", "Dataset", "Model", "Metric", "Score", "Interval", "n"]
-    header += ["Evaluated", "Status"]
+    header = ["Model", "Dataset", "Score", "Interval", "n", "Metric"]
+    header += ["Evaluated", "Status", "Run"]
     rows = [_run_row(run, up) for run in runs]
     kept = [place for place, name in enumerate(header) if name != without]
     shown, rows = without_empty_columns(
-        [header[place] for place in kept], [[row[place] for place in kept] for row in rows]
+        [header[place] for place in kept],
+        [[row[place] for place in kept] for row in rows],
     )
-    texts = [n for n, name in enumerate(shown) if name not in ("Score", "Interval", "n")]
+    texts = [n for n, name in enumerate(shown) if name not in _NUMBERS]
     return table(shown, rows, texts=texts, caption="Runs", class_="sortable runs")
+
+
+_NUMBERS = ("Score", "Interval", "n")
 
 
 def _run_row(run: SiteRun, up: str) -> list[Child]:
     record, score = run.record, run.summary.headline
-    perturbed = record.perturbation and f" perturbed by {record.perturbation.name}"
+    perturbed = record.perturbation and f"perturbed by {record.perturbation.name}"
     dataset = element("a", run.dataset, href=up + dataset_page(run.dataset))
+    model = element("a", run.model, href=up + model_page(run.model))
+    last: list[Child] = [run.moment, record.status, run.link(up)]
+    dataset = fragment(dataset, element("small", perturbed) if perturbed else None)
+    if score is None:
+        return [model, dataset, NO_VALUE, "", "", "", *last]
+    share, _ = show_coverage(score)
     return [
-        run.link(up),
-        fragment(dataset, element("small", perturbed) if perturbed else None),
-        element("a", run.model, href=up + model_page(run.model)),
-        score_label(score) if score else "",
-        exact(show_value(score), score.value) if score else NO_VALUE,
-        show_interval(score, record.bounds) if score else "",
-        fragment(exact(show_n(score), score.n), coverage_text(score)) if score else "",
-        run.moment,
-        record.status,
+        model,
+        dataset,
+        exact(show_value(score), score.value),
+        show_interval(score, record.bounds),
+        fragment(
+            exact(show_n(score), score.n),
+            element("small", f"{share} scored") if share else None,
+        ),
+        score_label(score),
+        *last,
     ]
 
 
 def datasets_page(collection: Collection) -> Markup:
     """Return the page of all datasets."""
-    header: list[Child] = ["Dataset", "Task", "Languages", "Runs", "Models", "Newest run"]
+    header: list[Child] = [
+        "Dataset",
+        "Task",
+        "Languages",
+        "Runs",
+        "Models",
+        "Newest run",
+    ]
     rows: list[list[Child]] = [
         [
             element("a", name, href=dataset_page(name)),
             runs[0].record.task or "",
-            ", ".join(sorted({each for run in runs for each in run.record.data.languages})),
-            str(len(runs)),
-            str(len({run.model for run in runs})),
+            ", ".join(
+                sorted({each for run in runs for each in run.record.data.languages})
+            ),
+            _count(runs),
+            _count({run.model for run in runs}),
             runs[0].moment,
         ]
         for name, runs in collection.datasets.items()
@@ -165,8 +194,8 @@ def models_page(collection: Collection) -> Markup:
     rows: list[list[Child]] = [
         [
             element("a", name, href=model_page(name)),
-            str(len(runs)),
-            str(len({run.dataset for run in runs})),
+            _count(runs),
+            _count({run.dataset for run in runs}),
             runs[0].moment,
         ]
         for name, runs in collection.models.items()
@@ -174,13 +203,19 @@ def models_page(collection: Collection) -> Markup:
     return _list_page("Models", ["Model", "Runs", "Datasets", "Newest run"], rows)
 
 
+def _count(values: Sized) -> Markup:
+    return exact(str(len(values)), len(values))
+
+
 def _list_page(title: str, header: list[Child], rows: list[list[Child]]) -> Markup:
     header, rows = without_empty_columns(header, rows)
-    texts = [n for n, name in enumerate(header) if name not in ("Runs", "Models", "Datasets")]
+    texts = [
+        n for n, name in enumerate(header) if name not in ("Runs", "Models", "Datasets")
+    ]
     name = title.lower()
     form = element(
         "form",
-        _control("Search", element("input", type="search", name="text", id="f-search")),
+        _search(),
         class_="controls search",
         data_table=name,
         hidden=True,
@@ -216,7 +251,12 @@ def dataset_content(collection: Collection, name: str) -> Markup:
         [_group(group, number) for number, group in enumerate(groups)],
         element("h2", "Runs without a main score") if others else None,
         run_table(others, up="../", without="Dataset") if others else None,
-        about=(count_of(len(runs), "run"), element("a", "Compare", href=f"../compare.html#dataset={quote(name, safe='')}")),
+        about=(
+            count_of(len(runs), "run"),
+            element(
+                "a", "Compare", href=f"../compare.html#dataset={quote(name, safe='')}"
+            ),
+        ),
     )
 
 
@@ -231,14 +271,21 @@ def _group(group: RunGroup, number: int) -> Markup:
         )
         for place, run in enumerate(group.runs)
     ]
-    title = "Scores" if number == 0 else f"Scores that are not comparable ({number + 1})"
+    title = (
+        "Scores" if number == 0 else f"Scores that are not comparable ({number + 1})"
+    )
     return element(
         "section",
         element("h2", title, id=f"group-{number}"),
-        element("p", f"Not comparable with the scores above: {group.apart}.", class_="warning")
+        element(
+            "p",
+            f"Not comparable with the scores above: {group.apart}.",
+            class_="warning",
+        )
         if group.apart
         else None,
         headline_table(Gathered(group.runs[0].dataset, shown)),
+        class_="ranking",
         aria_labelledby=f"group-{number}",
     )
 

@@ -84,7 +84,7 @@ def _page(run: SiteRun, *content: Child) -> Markup:
             perturbed,
             run.moment,
             record.status,
-            element("a", "Compare", href=compare),
+            element("a", "Compare with another run", href=compare),
         ),
     )
 
@@ -94,11 +94,11 @@ def _related(collection: Collection, run: SiteRun) -> Markup | None:
     record = run.record
     links: list[Child] = []
     for other in collection.datasets[run.dataset]:
-        name = other.record.perturbation and other.record.perturbation.name
+        perturbation = other.record.perturbation
         if other.record.fingerprint == record.original:
             links.append(other.link(UP, "the unperturbed examples"))
-        elif other.record.original == record.fingerprint:
-            links.append(other.link(UP, name))
+        elif perturbation and other.record.original == record.fingerprint:
+            links.append(other.link(UP, perturbation.name))
     items = [element("li", link) for link in links]
     lead = element("p", "Runs that belong to this one:", class_="note")
     return fragment(lead, element("ul", items)) if items else None
@@ -115,8 +115,11 @@ def _wrong_answers(result: Result, most: int) -> Markup | None:
     else:
         count = wrong.rows.height
         header: list[Child] = ["Id", "Answer", "Prediction", "Score", "Note", "Tags"]
-        rows = [
-            [_text(row[name]) for name in ("id", "answer", "pred", "score", "note", "tags")]
+        rows: list[list[Child]] = [
+            [
+                _text(row[name])
+                for name in ("id", "answer", "pred", "score", "note", "tags")
+            ]
             for row in wrong.rows.head(most).iter_rows(named=True)
         ]
         by = f" by {wrong.metric}" if wrong.metric else ""
@@ -124,7 +127,7 @@ def _wrong_answers(result: Result, most: int) -> Markup | None:
         said += f"; the first {most} are shown." if count > most else "."
         header, rows = without_empty_columns(header, rows)
         texts = range(len(header))
-        shown = table(header, rows, texts=texts, caption="Wrong answers") if rows else None
+        shown = table(header, rows, texts=texts, caption="Examples") if rows else None
         body = fragment(element("p", said, class_="note"), shown)
     return element("section", heading, body, aria_labelledby="run-wrong")
 

@@ -1,4 +1,4 @@
-"""The data of the site's scripts: files of JavaScript, as pages on a disk load no JSON."""
+"""The data of the site's scripts, as scripts: a page that is a file loads no JSON."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from evalkit.catalog import metric_of
 from evalkit_cli.commanding import (
     for_terminal,
     score_label,
+    show_coverage,
     show_interval,
     show_n,
     show_value,
 )
 from evalkit_commands_report.markup import script_json
-from evalkit_commands_report.numbers import coverage_text
 from evalkit_commands_site.gathering import Collection, Facets, SiteRun, page_name
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ def scores_script(run: SiteRun, scores: Sequence[Score]) -> str:
 def _row(score: Score, record: RunRecord) -> list[Any]:
     """Return what the comparison of two runs shows of a score."""
     names = record.metric_names
+    share, _ = show_coverage(score)
     number = None if score.value is None else score.value * score.scale
     return [
         metric_of(score.metric, names) or score.metric,
@@ -95,7 +96,8 @@ def _row(score: Score, record: RunRecord) -> list[Any]:
         number,
         show_value(score),
         show_interval(score, record.bounds),
-        show_n(score) + coverage_text(score),
+        show_n(score),
+        f"{share} scored" if share else "",
         for_terminal(score.reason or ""),
     ]
 

@@ -81,14 +81,13 @@ def find_differences(first: RunRecord, second: RunRecord) -> list[Difference]:
 
 
 def comparison_key(record: RunRecord) -> str:
-    """Return a text that is equal for runs which no difference tells apart.
+    """Return what `find_differences` compares, as text.
 
     Args:
         record: Record of a run.
 
     Returns:
-        All that `find_differences` compares. Two runs with one key have the same
-        differences from each further run, so one of them stands for both.
+        The text. Runs with the same one have equal differences from any other run.
     """
     return repr(_values(record))
 

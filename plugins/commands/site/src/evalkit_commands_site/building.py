@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evalkit import read_run
 from evalkit.errors import EvalkitError
-from evalkit_commands_site.compare_page import compare_page
 from evalkit_commands_site.frame import assets, document
 from evalkit_commands_site.gathering import Collection, Facets, dataset_page, model_page
 from evalkit_commands_site.lists import (
@@ -17,6 +16,7 @@ from evalkit_commands_site.lists import (
     models_page,
     runs_page,
 )
+from evalkit_commands_site.pages import compare_page, start_page
 from evalkit_commands_site.run_page import damaged_content, run_content
 from evalkit_commands_site.scripts import (
     INDEX,
@@ -25,7 +25,6 @@ from evalkit_commands_site.scripts import (
     scores_file,
     scores_script,
 )
-from evalkit_commands_site.start_page import start_page
 
 if TYPE_CHECKING:
     from evalkit_commands_report.markup import Markup
@@ -49,13 +48,7 @@ def site_files(
 ) -> Iterator[tuple[str, str]]:
     """Yield path and text of each file of a site.
 
-    Args:
-        collection: The runs. Its problems get those whose files cannot be read.
-        options: How the site is built.
-        progress: Receives what is done, and which share of it.
-
-    Yields:
-        The path in the site, and the text.
+    The problems of the collection get the runs whose files cannot be read.
     """
 
     def page(path: str, title: str, content: Markup, *scripts: str) -> tuple[str, str]:

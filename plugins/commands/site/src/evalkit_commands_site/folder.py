@@ -15,14 +15,7 @@ MANIFEST = "evalkit-site.json"
 
 
 def check_replaceable(folder: Path) -> None:
-    """Refuse a folder that holds anything but a site.
-
-    Args:
-        folder: The folder that a site is to be written to.
-
-    Raises:
-        StorageError: It is a file, or holds files that no site has.
-    """
+    """Refuse a folder that holds files that are not of a site."""
     if not folder.exists():
         return
     if not folder.is_dir():
@@ -54,17 +47,9 @@ def _listed(manifest: Path) -> set[str]:
 
 
 def write_site(folder: Path, files: Iterable[tuple[str, str]]) -> list[str]:
-    """Write a site beside its place, then move it there.
+    """Write the files of a site beside its place, then move them there.
 
-    Args:
-        folder: The folder of the site.
-        files: Path in the site and text of each file.
-
-    Returns:
-        The paths of the files in the site.
-
-    Raises:
-        StorageError: It cannot be written; an earlier site is then still there.
+    If it fails, an earlier site is still there. Returns the paths of the files.
     """
     folder = folder.resolve()
     token = secrets.token_hex(4)

@@ -35,18 +35,7 @@ def document(
     page: str,
     scripts: Sequence[str] = (),
 ) -> str:
-    """Return a page.
-
-    Args:
-        site: Title of the site.
-        title: Title of the page.
-        content: What its main part holds.
-        page: Path of the page in the site.
-        scripts: Paths of the scripts that it loads.
-
-    Returns:
-        The HTML.
-    """
+    """Return the HTML of the page at a path of the site."""
     from evalkit import __version__
 
     up = "../" * page.count("/")

@@ -70,11 +70,6 @@ class SiteRun(NamedTuple):
         """Path of the run's page in the site."""
         return f"runs/{page_name(self.record.fingerprint)}.html"
 
-    @property
-    def place(self) -> str:
-        """Dataset and name of the run's folder."""
-        return place_of(self.summary)
-
     def link(self, up: str, text: str | None = None) -> Markup:
         """Return a link to the run's page, from a page `up` leads to the top from."""
         return element("a", text or self.record.run_id, href=up + self.page)
@@ -90,11 +85,7 @@ class RunGroup(NamedTuple):
 
 
 class Collection:
-    """The runs of a site.
-
-    Args:
-        folders: Folders of runs.
-    """
+    """The runs of some folders."""
 
     def __init__(self, folders: Iterable[Path]) -> None:
         every = [run for folder in folders for run in list_runs(folder)]
@@ -115,8 +106,9 @@ class Collection:
 
     def add_problem(self, run: SiteRun, why: str) -> str:
         """Note why files of a run cannot be read; return it without the path."""
-        self.problems[run.place] = why.replace(str(run.summary.path), run.place)
-        return self.problems[run.place]
+        place = place_of(run.summary)
+        self.problems[place] = why.replace(str(run.summary.path), place)
+        return self.problems[place]
 
     @cached_property
     def datasets(self) -> dict[str, list[SiteRun]]:

@@ -68,7 +68,7 @@ def runs_page(collection: Collection, facets: Sequence[Facets]) -> Markup:
         "Runs",
         form,
         _status(),
-        element("div", run_table(collection.runs), id=RUNS_TABLE),
+        _searched(run_table(collection.runs), RUNS_TABLE),
         _unreadable(collection),
     )
 
@@ -98,6 +98,11 @@ def _status() -> Markup:
     return element("p", "", class_="status", role="status")
 
 
+def _searched(shown: Markup, name: str) -> Markup:
+    more = element("button", "Show all", type="button", class_="more", hidden=True)
+    return element("div", shown, more, id=name)
+
+
 def _unreadable(collection: Collection) -> Markup | None:
     if not collection.problems:
         return None
@@ -114,16 +119,7 @@ def _unreadable(collection: Collection) -> Markup | None:
 
 
 def run_table(runs: Sequence[SiteRun], *, up: str = "", without: str = "") -> Markup:
-    """Return a table of runs, with their main scores.
-
-    Args:
-        runs: The runs.
-        up: Path to the top of the site.
-        without: `Dataset` or `Model` where all runs have the same.
-
-    Returns:
-        The table.
-    """
+    """Return a table of runs and their main scores, but for one column."""
     header = ["Model", "Dataset", "Score", "Interval", "n", "Metric"]
     header += ["Evaluated", "Status", "Run"]
     rows = [_run_row(run, up) for run in runs]
@@ -221,7 +217,7 @@ def _list_page(title: str, header: list[Child], rows: list[list[Child]]) -> Mark
         hidden=True,
     )
     shown = table(header, rows, texts=[0, *texts], caption=title, class_="sortable")
-    return article(title, form, _status(), element("div", shown, id=name))
+    return article(title, form, _status(), _searched(shown, name))
 
 
 def dataset_content(collection: Collection, name: str) -> Markup:

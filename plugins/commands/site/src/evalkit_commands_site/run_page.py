@@ -41,17 +41,7 @@ _LONGEST = 300
 def run_content(
     collection: Collection, run: SiteRun, result: Result, examples: int
 ) -> Markup:
-    """Return the page of a run.
-
-    Args:
-        collection: All runs, some of which it links to.
-        run: The run.
-        result: Its scores and examples.
-        examples: Maximum number of wrong answers that are shown.
-
-    Returns:
-        The content of the page.
-    """
+    """Return the page of a run, with at most `examples` wrong answers."""
     [group] = gather([result], None)
     name = "run"
     data = script_json({name: tag_columns(group)})

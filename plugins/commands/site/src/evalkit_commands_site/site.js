@@ -1,20 +1,24 @@
 "use strict";
 // Filters the table that a form names. The state of the form is the page's address.
+const MOST_ROWS = 100;
+
 for (const form of document.querySelectorAll("form.search")) {
   // a control named "dataset" hides the form's property of that name
-  const table = form.getAttribute("data-table");
-  const rows = [...document.querySelector(`#${table} tbody`).rows];
+  const part = document.getElementById(form.getAttribute("data-table"));
+  const [body] = part.querySelector("table").tBodies;
   const status = document.querySelector("[role=status]");
+  const more = part.querySelector("button.more");
+  let most = MOST_ROWS;
   const site = window.evalkitSite;
   const runs = new Map((site?.runs ?? []).map((run) => [run.page, run]));
   const sets = (site?.sets ?? []).map((values) => new Set(values));
   const lowered = (site?.sets ?? []).map((values) => values.join("\n").toLowerCase());
 
-  const entries = rows.map((row) => {
+  const entries = new Map([...body.rows].map((row) => {
     const run = runs.get(row.querySelector('a[href^="runs/"]')?.getAttribute("href"));
     const words = run ? `\n${lowered[run.tags]}\n${lowered[run.languages]}` : "";
-    return { row, run, text: row.textContent.toLowerCase() + words };
-  });
+    return [row, { run, text: row.textContent.toLowerCase() + words }];
+  }));
 
   const tests = {
     text: ({ text }, value) =>
@@ -31,12 +35,15 @@ for (const form of document.querySelectorAll("form.search")) {
   function filter() {
     const chosen = [...new FormData(form)].filter(([, value]) => value.trim() !== "");
     let count = 0;
-    for (const entry of entries) {
-      const isShown = chosen.every(([name, value]) => tests[name](entry, value.trim()));
-      entry.row.hidden = !isShown;
-      count += isShown;
+    for (const row of body.rows) {
+      const entry = entries.get(row);
+      const isFound = chosen.every(([name, value]) => tests[name](entry, value.trim()));
+      count += isFound;
+      row.hidden = !isFound || count > most;
     }
-    status.textContent = `${count} of ${rows.length} shown`;
+    const first = count > most ? `, the first ${most} shown` : "";
+    status.textContent = `${count} of ${entries.size} found${first}`;
+    more.hidden = count <= most;
     history.replaceState(null, "", `#${new URLSearchParams(chosen)}`);
   }
 
@@ -47,6 +54,8 @@ for (const form of document.querySelectorAll("form.search")) {
   }
 
   form.addEventListener("input", filter);
+  part.querySelector("thead").addEventListener("click", () => setTimeout(filter));
+  more.addEventListener("click", () => { most = Infinity; filter(); });
   form.addEventListener("reset", () => setTimeout(filter));
   form.addEventListener("submit", (event) => event.preventDefault());
   form.hidden = false;

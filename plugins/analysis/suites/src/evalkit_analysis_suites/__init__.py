@@ -1,1 +1,1 @@
-"""Suites of datasets: trees of means, ranks and ratings of models, for evalkit"""
+"""Suites of datasets: trees of means, ranks and ratings of models, for evalkit."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evalkit import Registry
 from evalkit.catalog import Component, Kind, import_component, is_file_name
@@ -43,7 +43,8 @@ def find_suite(reference: str, registry: Registry | None = None) -> Suite:
     """
     if is_file_name(reference):
         return read_suite(reference)
-    suite: Suite = (registry or Registry()).load("suites", reference).plugin
+    loaded: Any = (registry or Registry()).load("suites", reference).plugin
+    suite: Suite = loaded
     return suite
 
 

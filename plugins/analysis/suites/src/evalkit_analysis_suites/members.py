@@ -9,9 +9,12 @@ from evalkit import Registry
 from evalkit.base.names import score_name
 from evalkit.catalog import BoundDataset, Resolver, facet_of, parse_reference
 from evalkit.errors import EvalkitError, UnknownPluginError
+from evalkit.runs import recorded
 from evalkit_analysis_suites.runs import RunPool
-from evalkit_analysis_suites.schema import Group, Leaf, Node, Normalisation
+from evalkit_analysis_suites.schema import Group, Leaf, Node, Normalisation, Rules
 from evalkit_benchmarks_declared import expand
+
+Scales = tuple[Normalisation, ...]
 
 
 class Branch(NamedTuple):
@@ -20,10 +23,10 @@ class Branch(NamedTuple):
     name: str
     leaf: Leaf | None = None
     """The score of a dataset; None for a mean."""
-    node: Node | None = None
-    """The rules of the mean; None for a dataset."""
+    rules: Rules = Rules()
+    """The rules of the mean."""
     children: tuple[Branch, ...] = ()
-    scales: tuple[Normalisation, ...] = ()
+    scales: Scales = ()
     """What its value is normalised by, in this order."""
 
     def leaves(self) -> Iterator[Branch]:
@@ -41,14 +44,6 @@ class Branch(NamedTuple):
         return self._replace(children=found) if found else None
 
 
-class About(NamedTuple):
-    """What a dataset says of itself."""
-
-    languages: Sequence[str]
-    tags: Sequence[str]
-    round_id: int
-
-
 class Members:
     """The datasets that a suite may name: installed ones, and those with runs.
 
@@ -60,149 +55,114 @@ class Members:
     def __init__(self, pool: RunPool, registry: Registry) -> None:
         self._pool = pool
         self._registry = registry
-        self._bound: dict[str, BoundDataset | None] = {}
+        self._loaded: dict[str, BoundDataset | None] = {}
         self.notices: list[str] = []
 
-    def resolve(
-        self, node: Node, name: str = "", scales: tuple[Normalisation, ...] = ()
-    ) -> Branch:
+    def resolve(self, node: Node, name: str = "", scales: Scales = ()) -> Branch:
         """Find the members of a node, and of all nodes below it."""
-        at_children, at_mean = (), scales
+        inner: Scales = ()
         if node.normalise is not None and node.normalise.at == "children":
-            at_children = (node.normalise,)
+            inner = (node.normalise,)
         elif node.normalise is not None:
-            at_mean = (node.normalise, *scales)
-        listed = node.of
-        if not isinstance(listed, list):
-            listed = [*self._tagged(listed.tag)]
+            scales = (node.normalise, *scales)
         children: list[Branch] = []
+        listed = node.of if isinstance(node.of, list) else self._tagged(node.of.tag)
         for child in listed:
             if isinstance(child, Group):
-                flat = child.flatten or node.flatten
-                inner = child.model_copy(update={"flatten": flat})
-                children.append(self.resolve(inner, child.name, at_children))
+                flat = {"flatten": child.flatten or node.flatten}
+                group = child.model_copy(update=flat)
+                children.append(self.resolve(group, child.name, inner))
                 continue
             leaf = Leaf(data=child) if isinstance(child, str) else child
-            found = self._variants(leaf, at_children)
+            found = self._variants(leaf, inner)
             if len(found) > 1 and not node.over:
-                rules = Node(of=[leaf], missing=node.missing)
-                found = [Branch(leaf.label, node=rules, children=tuple(found))]
+                rules = Rules(missing=node.missing)
+                found = (Branch(leaf.label, None, rules, found),)
             children += found
         levels = self._levels(children, node, node.over)
-        return Branch(name, None, node, levels, at_mean)
+        return Branch(name, None, node, levels, scales)
 
-    def about(self, dataset: str) -> About | None:
+    def about(self, dataset: str) -> BoundDataset | recorded.Data | None:
         """Return what a dataset says of itself; None if nothing knows it."""
         record = self._pool.record(dataset)
-        found = self._load(dataset) if record is None else record.data
-        return found and About(found.languages, found.tags, found.round_id)
+        return self._load(dataset) if record is None else record.data
 
     def _load(self, reference: str) -> BoundDataset | None:
         """Load an installed dataset; None if it is not installed."""
-        if reference not in self._bound:
-            self._bound[reference] = None
+        if reference not in self._loaded:
+            self._loaded[reference] = None
             try:
-                self._bound[reference] = Resolver(self._registry).dataset(reference)
+                self._loaded[reference] = Resolver(self._registry).dataset(reference)
             except UnknownPluginError:
                 pass
             except EvalkitError as error:
                 self.notices.append(str(error))
-        return self._bound[reference]
+        return self._loaded[reference]
 
-    def _tagged(self, tag: str) -> Iterator[str]:
-        """Yield the datasets that declare a tag, those with runs first."""
-        installed = [
-            name
-            for component in self._registry.catalog.of_kind("datasets")
-            for name in expand(component.name, self._registry).evaluated
-        ]
-        loaded = (self._load(name) for name in installed)
-        names = [*self._pool.datasets, *(bound.name for bound in loaded if bound)]
-        for name in dict.fromkeys(names):
-            about = self.about(name)
-            if about is not None and tag in about.tags:
-                yield name
+    def _tagged(self, tag: str) -> list[str]:
+        """Return the datasets that declare a tag, those with runs first."""
+        installed = self._registry.catalog.of_kind("datasets")
+        expanded = (expand(each.name, self._registry) for each in installed)
+        asked = [name for each in expanded for name in each.evaluated]
+        loaded = [bound.name for bound in map(self._load, asked) if bound]
+        names = dict.fromkeys([*self._pool.datasets, *loaded])
+        found = [x for x in names if (about := self.about(x)) and tag in about.tags]
+        if not found:
+            raise EvalkitError(f"no dataset has the tag {tag!r}")
+        return found
 
-    def _variants(self, leaf: Leaf, scales: tuple[Normalisation, ...]) -> list[Branch]:
+    def _variants(self, leaf: Leaf, scales: Scales) -> tuple[Branch, ...]:
         """Return a branch for each variant that the reference leaves open."""
-        leaves = [
-            leaf.model_copy(update={"data": name, "extract": extract})
-            for name, extract in self._names(leaf)
-        ]
-        if len(leaves) == 1:
-            return [Branch(leaf.label, leaves[0], scales=scales)]
-        return [
-            Branch(each.data, each.model_copy(update={"name": None}), scales=scales)
-            for each in leaves
-        ]
+        names = self._names(leaf.reference)
+        if len(names) == 1:
+            chosen = leaf.model_copy(update={"data": names[0], "extract": None})
+            return (Branch(leaf.label, chosen, scales=scales),)
+        own = {"extract": None, "name": None}
+        each = (leaf.model_copy(update={"data": name, **own}) for name in names)
+        return tuple(Branch(one.data, one, scales=scales) for one in each)
 
-    def _names(self, leaf: Leaf) -> Iterator[tuple[str, str | None]]:
-        """Yield the datasets of a reference, and the extractor that is left to check."""
-        added = {} if leaf.extract is None else {"extract": leaf.extract}
-        found = False
-        for text in expand(leaf.data, self._registry).evaluated:
-            with_extract = f"{text}{',' if ':' in text else ':'}extract={leaf.extract}"
-            for reference, rest in ((with_extract, None), (text, leaf.extract)):
-                if leaf.extract is None and rest is None and reference != text:
-                    continue
-                if (bound := self._load(reference)) is not None:
-                    found = True
-                    yield bound.name, rest
-                    break
-        if found:
-            return
-        own = parse_reference(leaf.data)
-        wanted = {**own.parameters, **added}
-        others = []
-        for name in self._pool.datasets:
-            other = parse_reference(name)
-            if other.name == own.name and wanted.items() <= other.parameters.items():
-                others.append((len(other.parameters) > len(wanted), name))
-        exact = [name for is_open, name in others if not is_open]
-        names = exact or [name for _, name in others]
-        if not names:
-            yield score_name(own.name, own.parameters), leaf.extract
-        for name in names:
-            yield name, None
+    def _names(self, reference: str) -> list[str]:
+        """Return the datasets of a reference, as runs call them."""
+        own = parse_reference(reference)
+        has_extract = "extract" in own.parameters
+        expanded = expand(reference, self._registry).evaluated
+        texts = [names[0] if has_extract else x for x, names in expanded.items()]
+        installed = [bound.name for bound in map(self._load, texts) if bound]
+        exact = score_name(own.name, own.parameters)
+        if installed or exact in self._pool.datasets:
+            return installed or [exact]
+        others = {name: parse_reference(name) for name in self._pool.datasets}
+        return [
+            name
+            for name, other in others.items()
+            if other.name == own.name
+            and own.parameters.items() <= other.parameters.items()
+        ] or [exact]
 
     def _levels(
-        self, children: Sequence[Branch], node: Node, facets: Sequence[str]
+        self, children: Sequence[Branch], rules: Rules, facets: Sequence[str]
     ) -> tuple[Branch, ...]:
         """Make a level of means for each facet."""
         if not facets:
             return tuple(children)
-        levels: dict[str, list[Branch]] = {}
-        found: list[Branch | str] = []
+        levels: dict[tuple[str | None, str], list[Branch]] = {}
         for child in children:
             value = self._value(child, facets[0])
-            if value is None:
-                found.append(child)
-            elif value not in levels:
-                levels[value] = [child]
-                found.append(value)
-            else:
-                levels[value].append(child)
-        rules = node.model_copy(update={"normalise": None})
+            levels.setdefault((value, "" if value else child.name), []).append(child)
         return tuple(
-            Branch(
-                each,
-                node=rules,
-                children=self._levels(levels[each], node, facets[1:]),
-            )
-            if isinstance(each, str)
-            else each
-            for each in found
+            found[0]
+            if value is None
+            else Branch(value, None, rules, self._levels(found, rules, facets[1:]))
+            for (value, _), found in levels.items()
         )
 
     def _value(self, child: Branch, facet: str) -> str | None:
         """Return the value that a dataset has of a facet; None for none or several."""
         assert child.leaf is not None  # the schema has no groups in a node with `over`
         chosen = parse_reference(child.leaf.data).parameters.get(facet)
-        if chosen is not None:
-            return str(chosen)
         about = self.about(child.leaf.data)
-        if about is None:
-            return None
+        if chosen is not None or about is None:
+            return chosen
         pairs = filter(None, map(facet_of, about.tags))
         values = [value for name, value in pairs if name == facet]
         if facet == "language":

@@ -3,50 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from evalkit import Result, Score, read_run
+from evalkit import Result, read_run
 from evalkit.base.copies import FAMILY
 from evalkit.catalog import metric_of
 from evalkit.errors import StorageError
 from evalkit.places import is_offline, is_remote, missing, uri_of
 from evalkit.runs import RunRecord, RunSummary, find_differences, list_runs
 from evalkit_analysis_robustness import find_effects
+from evalkit_analysis_suites.records import Cell, make_score
 from evalkit_analysis_suites.schema import Leaf
 
 MACRO = "macro:"
 """Prefix of a tag that stands for the mean over a facet."""
 
 
-class Entry(NamedTuple):
-    """The score of one model on one leaf."""
-
-    score: Score
-    run: Result | None
-    """None if the model has no run that counts."""
-
-
-class Column(NamedTuple):
-    """Scores of models on one leaf that can stand side by side."""
-
-    leaf: Leaf
-    split: str
-    entries: Mapping[str, Entry]
-    """By model."""
-
-
-@dataclass(frozen=True)
-class RunPool:
-    """All runs that a leaderboard may use, by dataset, the newest first."""
+class RunPool(NamedTuple):
+    """The runs that a leaderboard may use, the newest first."""
 
     complete: Mapping[str, Sequence[RunSummary]]
+    """By dataset."""
     incomplete: Mapping[str, Sequence[RunSummary]]
     """Runs that were refused, or that have only some of the examples."""
-    notices: tuple[str, ...]
-    _results: dict[Path, Result] = field(default_factory=dict)
+    notices: list[str]
+    results: dict[Path, Result]
+    """What was read of them."""
 
     @property
     def datasets(self) -> list[str]:
@@ -60,9 +44,9 @@ class RunPool:
 
     def read(self, run: RunSummary) -> Result:
         """Read a run, once."""
-        if run.path not in self._results:
-            self._results[run.path] = read_run(run.path)
-        return self._results[run.path]
+        if run.path not in self.results:
+            self.results[run.path] = read_run(run.path)
+        return self.results[run.path]
 
 
 def find_pool(folders: Sequence[Path], since: datetime | None) -> RunPool:
@@ -76,35 +60,31 @@ def find_pool(folders: Sequence[Path], since: datetime | None) -> RunPool:
         StorageError: A folder does not exist.
     """
     listed = [run for folder in folders for run in _list(folder)]
-    notices = [run.problem for run in listed if run.problem is not None]
-    runs = sorted(
-        (
-            run
-            for run in listed
-            if run.problem is None and run.record.perturbation is None
-            if since is None or _moment(run) >= since
-        ),
-        key=_moment,
-        reverse=True,
-    )
-    parents = {run.record.parent for run in runs if _counts(run)}
+    pool = RunPool({}, {}, [run.problem for run in listed if run.problem], {})
+    runs = [
+        run
+        for run in sorted(listed, key=_moment, reverse=True)
+        if not (run.problem or run.record.perturbation)
+        and (since is None or _moment(run) >= since)
+    ]
+    counting = [run for run in runs if run.is_named and run.record.model]
+    parents = {run.record.parent for run in counting}
     complete: dict[str, list[RunSummary]] = {}
     incomplete: dict[str, list[RunSummary]] = {}
     for run in runs:
-        if not _counts(run):
+        if run not in counting:
             incomplete.setdefault(str(run.record.dataset), []).append(run)
         elif run.record.fingerprint not in parents:
             complete.setdefault(str(run.record.dataset), []).append(run)
-    return RunPool(complete, incomplete, tuple(notices))
+    return pool._replace(complete=complete, incomplete=incomplete)
 
 
 def _list(folder: Path) -> list[RunSummary]:
     if is_remote(str(folder)):
-        found = list_runs(folder)
-        if not found:
-            uri = uri_of(folder)
-            raise StorageError(missing(uri) if is_offline() else f"{uri}: no runs")
-        return found
+        if found := list_runs(folder):
+            return found
+        uri = uri_of(folder)
+        raise StorageError(missing(uri) if is_offline() else f"{uri}: no runs")
     if not folder.is_dir():
         raise StorageError(f"{folder}: folder not found")
     if (folder / "run.json").is_file():
@@ -112,108 +92,70 @@ def _list(folder: Path) -> list[RunSummary]:
     return list_runs(folder)
 
 
-def _counts(run: RunSummary) -> bool:
-    return run.is_named and bool(run.record.model)
-
-
 def _moment(run: RunSummary) -> datetime:
     """Return when a run was evaluated; long ago if that is not known."""
     return run.started or datetime.min.replace(tzinfo=UTC)
 
 
-def make_columns(leaf: Leaf, pool: RunPool, notices: list[str]) -> list[Column]:
-    """Make the columns of a leaf.
+def choose_cells(leaf: Leaf, pool: RunPool) -> list[dict[str, Cell]]:
+    """Choose the score of each model on a leaf.
 
     Args:
         leaf: The leaf.
-        pool: The runs.
-        notices: Takes what was left out or kept apart, and why.
+        pool: The runs. Its notices take what was left out or kept apart, and why.
 
     Returns:
-        The column that counts, and further ones with scores that are not comparable
-        with it.
+        By model, the cells that count. A model whose run is not comparable with those
+        of most models has no value there; further groups hold the scores of these.
     """
-    runs = [run for run in pool.complete.get(leaf.data, ()) if _fits(run, leaf)]
-    split = leaf.split or _main_split(runs, leaf, notices)
+    runs = pool.complete.get(leaf.data, ())
+    split = leaf.split or _main_split(leaf, pool)
     newest: dict[str, RunSummary] = {}
+    replaced = set()
     for run in runs:
         if run.record.split == split:
-            newest.setdefault(str(run.record.model), run)
-    notices += _replaced([run for run in runs if run.record.split == split], newest)
-    metric = _metric(leaf, [pool.read(run) for run in newest.values()])
-    entries = {model: _entry(leaf, metric, pool.read(r)) for model, r in newest.items()}
+            last = newest.setdefault(str(run.record.model), run)
+            why = _decisive(last.record, run.record, "")
+            if why and last.run_id not in replaced:
+                replaced.add(last.run_id)
+                pool.notices.append(
+                    f"{run.record.model} on {leaf.label}: the newest run {last.run_id} "
+                    f"counts, the run {run.run_id} does not. They differ in {why}"
+                )
+    metric = _metric(leaf, [*map(pool.read, newest.values())])
+    cells = {name: _cell(leaf, metric, pool.read(run)) for name, run in newest.items()}
+    groups = sorted(_comparable(cells), key=len, reverse=True)
+    for number, group in enumerate(groups[1:], start=2):
+        why = _difference(_some(groups[0]), _some(group))
+        pool.notices.append(f"{leaf.label} [{number}]: not comparable: {why}")
+        null = make_score(metric=metric, split=split, reason=f"not comparable: {why}")
+        cells |= {model: Cell(null, (), 0) for model in group}
     for run in pool.incomplete.get(leaf.data, ()):
-        model = str(run.record.model)
-        if model not in entries and _fits(run, leaf) and run.record.split == split:
-            entries[model] = Entry(_failed(run, metric), None)
-    groups = _comparable(entries)
-    main, *others = sorted(groups, key=len, reverse=True) or [{}]
-    columns = [Column(leaf, split, entries)]
-    for number, group in enumerate(others, start=2):
-        why = _difference(next(iter(main.values())), next(iter(group.values())))
-        reason = f"its run is not comparable with the others: {why}"
-        notices.append(f"{leaf.label} [{number}]: not comparable: {why}")
-        columns.append(
-            Column(
-                leaf.model_copy(update={"name": f"{leaf.label} [{number}]"}),
-                split,
-                group,
-            )
-        )
-        for model, entry in group.items():
-            entries[model] = Entry(null_score(metric, split, reason), entry.run)
-    for column in columns:
-        notices += _remarks(column)
-    return columns
+        model, record = str(run.record.model), run.record
+        if model not in cells and record.split == split:
+            why = "; ".join(record.errors) or record.status
+            reason = f"the run {run.run_id} does not count: {why}"
+            null = make_score(metric=metric, split=split, reason=reason)
+            cells[model] = Cell(null, (), 0)
+            pool.notices.append(f"{model} on {leaf.label}: {reason}")
+    for group in groups:
+        pool.notices.extend(_remarks(leaf.label, group))
+    return [cells, *groups[1:]]
 
 
-def null_score(metric: str, split: str, reason: str) -> Score:
-    """Make a score without a value."""
-    empty = dict.fromkeys(Score._fields)
-    return Score(**empty)._replace(  # type: ignore[arg-type]
-        metric=metric,
-        split=split,
-        computed_on="all",
-        ci_method="none",
-        n=0,
-        unit="",
-        scale=1.0,
-        reason=reason,
-    )
+def _some(group: Mapping[str, Cell]) -> Cell:
+    return next(iter(group.values()))
 
 
-def _fits(run: RunSummary, leaf: Leaf) -> bool:
-    if leaf.extract is None:
-        return True
-    extraction = run.record.extraction
-    return extraction is not None and extraction.text == leaf.extract
-
-
-def _main_split(runs: Sequence[RunSummary], leaf: Leaf, notices: list[str]) -> str:
+def _main_split(leaf: Leaf, pool: RunPool) -> str:
     """Return the split with most models, and name the others."""
     models: dict[str, set[str]] = {}
-    for run in runs:
-        models.setdefault(run.record.split, set()).add(str(run.record.model))
-    main, *others = sorted(models, key=lambda name: (-len(models[name]), name)) or [""]
-    notices += [f"{leaf.label}: runs of the split {x} do not count" for x in others]
+    for runs in (pool.complete, pool.incomplete):
+        for run in () if models else runs.get(leaf.data, ()):
+            models.setdefault(run.record.split, set()).add(str(run.record.model))
+    main, *others = sorted(models, key=lambda x: (-len(models[x]), x)) or [""]
+    pool.notices.extend(f"{leaf.label}: the split {x} does not count" for x in others)
     return main
-
-
-def _replaced(
-    runs: Sequence[RunSummary], newest: Mapping[str, RunSummary]
-) -> Iterator[str]:
-    """Name older runs of a model that are not comparable with its newest one."""
-    seen = set()
-    for run in runs:
-        last = newest[str(run.record.model)]
-        why = _decisive(last.record, run.record, "")
-        if why and last.run_id not in seen:
-            seen.add(last.run_id)
-            yield (
-                f"{run.record.model} on {run.record.dataset} ({run.record.split}): the "
-                f"newest run {last.run_id} counts, the run {run.run_id} does not. They "
-                f"differ in {why}"
-            )
 
 
 def _decisive(first: RunRecord, second: RunRecord, metric: str) -> str:
@@ -231,110 +173,91 @@ def _metric(leaf: Leaf, runs: Sequence[Result]) -> str:
     if leaf.metric is None:
         headlines = (run.headline for run in runs)
         return next((score.metric for score in headlines if score), "")
-    for run in runs:
-        if leaf.metric in run:
-            return run[leaf.metric].metric
-    return leaf.metric
+    own = (run[leaf.metric].metric for run in runs if leaf.metric in run)
+    return next(own, leaf.metric)
 
 
-def _entry(leaf: Leaf, metric: str, run: Result) -> Entry:
-    tag, aggregate, scores = leaf.tag, None, run.scores
+def _cell(leaf: Leaf, metric: str, run: Result) -> Cell:
+    tag, aggregate, scores, under, view = leaf.tag, None, run.scores, None, "all"
     if leaf.metric is None and tag is None and run.headline is not None:
         aggregate = run.headline.aggregate
     if tag is not None and tag.startswith(MACRO):
         tag, aggregate = None, tag
-    under, view = None, "all"
     if leaf.perturbation is not None:
-        effects = find_effects(run)
-        named = leaf.perturbation.family
-        under = f"{FAMILY}{named}" if effects.members(f"{FAMILY}{named}") else named
+        effects, name = find_effects(run), leaf.perturbation.family
+        family = f"{FAMILY}{name}"
+        under = family if family in effects.names else name
         scores, view = tuple(effects.scores), leaf.perturbation.computed_on
-    key = metric, aggregate, tag, under, view
+    wanted = metric, tag, aggregate, under, view
     for score in scores:
-        own = score.metric, score.aggregate, score.tag
-        if (*own, score.perturbation, score.computed_on) == key:
-            return Entry(score, run)
+        kind = score.metric, score.tag, score.aggregate
+        if (*kind, score.perturbation, score.computed_on) == wanted:
+            return Cell(score, (run,), int(score.value is not None))
     what = " of ".join(filter(None, (metric or "main score", leaf.tag, under)))
     reason = f"the run {run.run_id} has no score {what}"
-    return Entry(null_score(metric, run.record.split, reason), run)
+    null = make_score(metric=metric, split=run.record.split, reason=reason)
+    return Cell(null, (run,), 0)
 
 
-def _failed(run: RunSummary, metric: str) -> Score:
-    """Make the score of a model that has no complete run."""
-    record = run.record
-    why = "; ".join(record.errors) or f"it is {record.status}"
-    reason = f"the run {run.run_id} does not count: {why}"
-    return null_score(metric, record.split, reason)
-
-
-def _comparable(entries: Mapping[str, Entry]) -> list[dict[str, Entry]]:
-    """Group entries whose scores can stand side by side, the newest first."""
-    groups: list[dict[str, Entry]] = []
-    for model, entry in entries.items():
-        if entry.run is None:
-            continue
+def _comparable(cells: Mapping[str, Cell]) -> list[dict[str, Cell]]:
+    """Group cells whose scores can stand side by side, the newest first."""
+    groups: list[dict[str, Cell]] = []
+    for model, cell in cells.items():
         for group in groups:
-            if not any(_difference(other, entry) for other in group.values()):
-                group[model] = entry
+            if not any(_difference(other, cell) for other in group.values()):
+                group[model] = cell
                 break
         else:
-            groups.append({model: entry})
+            groups.append({model: cell})
     return groups
 
 
-def _difference(one: Entry, other: Entry) -> str:
-    """Say why two entries cannot stand side by side; "" if they can."""
+def _difference(one: Cell, other: Cell) -> str:
+    """Say why two scores cannot stand side by side; "" if they can."""
     first, second = _records(one), _records(other)
     if first.keys() != second.keys():
-        return f"perturbations: {', '.join(first)} and {', '.join(second)}"
-    found = (_decisive(first[x], second[x], one.score.metric) for x in first)
+        return f"perturbations {', '.join(first)} and {', '.join(second)}"
+    metric = one.score.metric
+    found = (_decisive(first[name], second[name], metric) for name in first)
     return next(filter(None, found), "")
 
 
-def _records(entry: Entry) -> dict[str, RunRecord]:
+def _records(cell: Cell) -> dict[str, RunRecord]:
     """Return the records that a score depends on, by perturbation."""
-    if entry.run is None:
-        return {}
-    records = {"none": entry.run.record}
-    if entry.score.perturbation is not None:
-        effects = find_effects(entry.run)
-        members = effects.members(entry.score.perturbation)
-        for run in effects.runs:
-            made = run.record.perturbation
-            if made is not None and made.name in members:
-                records[made.name] = run.record
-    return records
+    [run] = cell.runs
+    if cell.score.perturbation is None:
+        return {"none": run.record}
+    effects = find_effects(run)
+    members = effects.members(cell.score.perturbation)
+    named = zip(effects.perturbations, effects.runs, strict=True)
+    records = {made.name: each.record for made, each in named if made.name in members}
+    return {"none": run.record, **records}
 
 
-def _remarks(column: Column) -> Iterator[str]:
-    """Say what a reader of a column should know."""
-    name, entries = column.leaf.label, column.entries
-    runs = [entry.run for entry in entries.values() if entry.run is not None]
-    for text in dict.fromkeys(
-        str(each)
-        for run in runs[1:]
-        for each in find_differences(runs[0].record, run.record)
-        if each.is_minor
-    ):
-        yield f"{name}: runs differ in {text}"
-    for model, (score, run) in entries.items():
-        if score.value is None or run is None:
-            continue
-        if score.coverage is not None and score.coverage < 1:
-            yield f"{model} on {name}: {score.coverage:.1%} of the examples scored"
+def _remarks(name: str, cells: Mapping[str, Cell]) -> Iterator[str]:
+    """Say what a reader of the scores of a leaf should know."""
+    runs = {model: cell.runs[0] for model, cell in cells.items()}
+    first = _some(cells).runs[0].record
+    found = [x for run in runs.values() for x in find_differences(first, run.record)]
+    minor = dict.fromkeys(str(each) for each in found if each.is_minor)
+    yield from (f"{name}: runs differ in {text}" for text in minor)
+    for model, run in runs.items():
+        where, coverage = f"{model} on {name}", cells[model].score.coverage
+        if coverage is not None and coverage < 1:
+            yield f"{where}: {coverage:.1%} of the examples scored"
         statuses = {"missing", "invalid"}.intersection(run.record.policies.counted)
         if counted := sum(run.counts[status] for status in statuses):
-            yield (
-                f"{model} on {name}: missing or invalid predictions count as wrong: "
-                f"{counted} of {run.counts['examples']}"
-            )
+            share = f"{counted} of {run.counts['examples']}"
+            yield f"{where}: missing or invalid predictions count as wrong: {share}"
         if run.status == "partial":
-            yield f"{model} on {name}: partial, a metric did not score all responses"
-        try:
-            examples = run.examples
-        except StorageError as error:
-            yield f"{name}: {error}"
-        else:
-            if examples is not None and "input_id" in examples.columns:
-                if examples["input_id"].null_count() < examples.height:
-                    yield f"{model} on {name}: the run has perturbed examples"
+            yield f"{where}: partial, as a metric did not score all responses"
+        if _has_originals(run):
+            yield f"{where}: the run has perturbed examples"
+
+
+def _has_originals(run: Result) -> bool:
+    """Tell whether rows name originals, so that examples are perturbed."""
+    rows = run.examples
+    if rows is None or "input_id" not in rows.columns:
+        return False
+    return rows["input_id"].null_count() < rows.height

@@ -33,7 +33,7 @@ class Leaf(Declared):
     metric: Text | None = None
     """Score, `NAME[:KEY=VALUE,…][#SCORE]`. Default: the dataset's main score."""
     extract: Text | None = None
-    """Extractor of the benchmark. Default: the benchmark's main extractor."""
+    """Extractor of the benchmark. Default: its main one."""
     tag: Text | None = None
     """Score of the examples with this tag; `macro:FACET` for the mean over a facet."""
     perturbation: Perturbed | None = None
@@ -42,6 +42,12 @@ class Leaf(Declared):
     def label(self) -> str:
         """What the leaderboard calls it."""
         return self.name or self.data
+
+    @property
+    def reference(self) -> str:
+        """The dataset with the extractor."""
+        mark = "," if ":" in self.data else ":"
+        return f"{self.data}{mark}extract={self.extract}" if self.extract else self.data
 
 
 class Weights(Declared):
@@ -100,18 +106,24 @@ def _refuse_unknown(key: str, used: Iterable[str], names: Collection[str]) -> No
             raise ValueError(f"{key}: unknown member {name!r}. Members: {listed}")
 
 
-class Node(Declared):
-    """A mean over members."""
+class Rules(Declared):
+    """The rules of a mean."""
 
     mean: Literal["macro", "size", "pooled"] | Weights = "macro"
     """`macro`: each member counts once. `size`: by its number of examples. `pooled`:
-    the score of all examples together. Or the weight of each member."""
+    the score of all examples together. Or the weight of each member; a member with the
+    weight 0 is shown and not part of the mean."""
     flatten: bool = False
     """Whether the mean is over the datasets below it, at this and each lower level."""
-    normalise: Normalisation | None = None
     missing: Literal["refuse", "skip"] = "refuse"
     """What happens to a mean if a member has no score: `refuse` gives no mean and says
     why, `skip` gives the mean of the other members and says how many there are."""
+
+
+class Node(Rules):
+    """A mean over members."""
+
+    normalise: Normalisation | None = None
     of: Annotated[list[Child], Field(min_length=1)] | Tagged
     """The members, or all datasets with a tag."""
     over: list[ComponentName] = []

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from evalkit_analysis_suites.records import Cell, Member
 from evalkit_cli.commanding import (
     NO_VALUE,
     score_label,
-    show_coverage,
     show_interval,
     show_value,
 )
-from evalkit_commands_report.numbers import range_words
 
 if TYPE_CHECKING:
-    from evalkit import Score
     from evalkit_analysis_suites.records import Board, Ranks
 
 MEAN, MODEL = "mean", "model"
@@ -45,7 +42,7 @@ def columns_of(board: Board, depth: int | None = 1) -> list[Member]:
         The total, the rating, and the members of these levels. A dataset without runs
         and a mean without a value are left out; `notices_of` says why.
     """
-    is_plain = not board.name and len(board.root.children) == 1
+    is_plain = not board.name and board.root.datasets == 1
     return [
         column
         for column in all_columns(board)[is_plain:]
@@ -72,31 +69,31 @@ def _has_values(member: Member) -> bool:
 def column_name(board: Board, member: Member) -> str:
     """Return the header of a column, with the metric if these differ."""
     name = "/".join(member.path) or board.name or MEAN
-    metrics = {score_label(score) for score in _dataset_scores(board)}
+    metrics = {score_label(cell.score) for cell in _dataset_cells(board.root)}
     if member.children or not member.datasets or len(metrics) < 2:
         return name
-    labels = dict.fromkeys(score_label(cell.score) for cell in member.cells.values())
-    return f"{name}: {' or '.join(labels)}"
+    own = dict.fromkeys(score_label(cell.score) for cell in _dataset_cells(member))
+    return f"{name}: {' or '.join(own)}" if own else name
 
 
-def _dataset_scores(board: Board) -> Iterator[Score]:
-    for member in board.root.walk():
-        if not member.children:
-            yield from (cell.score for cell in member.cells.values())
+def _dataset_cells(member: Member) -> Iterator[Cell]:
+    """Yield the cells of all datasets that have a value."""
+    for each in member.walk():
+        if not each.children:
+            cells = each.cells.values()
+            yield from (cell for cell in cells if cell.score.value is not None)
+
+
+def sort_keys(board: Board) -> dict[str, Mapping[str, Cell]]:
+    """Return the cells of what models can be sorted by: columns by path, and names."""
+    columns = all_columns(board)
+    cells = {"/".join(each.path) or MEAN: each.cells for each in columns if each.cells}
+    return {**cells, MODEL: {}}
 
 
 def sort_models(board: Board, by: str) -> Board:
-    """Sort the models of a leaderboard, the best first, those without a score last.
-
-    Args:
-        board: The leaderboard.
-        by: `mean`, `model`, the method of the rating, or the name or path of a member.
-
-    Raises:
-        KeyError: It is none of these; the names that it may be.
-    """
-    columns = {"/".join(each.path) or MEAN: each for each in columns_of(board, None)}
-    cells = {} if by == MODEL else columns[by].cells
+    """Sort models by one of `sort_keys`: best first, those without a score last."""
+    cells = sort_keys(board)[by]
 
     def order(model: str) -> tuple[bool, float, str]:
         score = cells[model].score if model in cells else None
@@ -144,12 +141,11 @@ def board_rows(board: Board, depth: int | None = 1) -> list[list[str]]:
 
 def explanations(board: Board, depth: int | None = 1) -> list[str]:
     """Explain the numbers of a leaderboard, in a line for each kind of column."""
-    levels = " and ".join(f"{100 * level:g} %" for level in _levels(board))
-    metrics = _metrics_by_unit(board)
-    lines = [
-        f"{metrics}{', ' * bool(metrics)}with {levels} intervals; "
-        f"sorted by {board.sorted_by}"
-    ]
+    runs = [run for cell in _dataset_cells(board.root) for run in cell.runs]
+    levels = {run.record.confidence for run in runs} or {board.confidence}
+    shown = " and ".join(f"{100 * level:g} %" for level in sorted(levels))
+    metrics = "".join(f"{metric}, " for metric in _metrics_by_unit(board))
+    lines = [f"{metrics}with {shown} intervals; sorted by {board.sorted_by}"]
     columns = columns_of(board, depth)
     if columns and columns[0].children:
         lines.append(_about_total(board, columns[0]))
@@ -175,48 +171,31 @@ def _about_total(board: Board, total: Member) -> str:
     return line
 
 
-def _levels(board: Board) -> list[float]:
-    """Return the levels of the intervals of all runs."""
-    cells = [
-        cell
-        for member in board.root.walk()
-        if not member.children
-        for cell in member.cells.values()
-    ]
-    levels = {run.record.confidence for cell in cells for run in cell.runs}
-    return sorted(levels) or [board.confidence]
-
-
-def _metrics_by_unit(board: Board) -> str:
+def _metrics_by_unit(board: Board) -> list[str]:
     """List the metrics of all datasets, each after those of the same unit."""
     metrics: dict[str, dict[str, None]] = {}
-    for score in _dataset_scores(board):
+    for cell in _dataset_cells(board.root):
+        score = cell.score
         label = score_label(score)
         label += f" of {score.tag}" if score.tag else ""
         if score.perturbation:
             label += f" ({score.computed_on} under {score.perturbation})"
         label += " (lower is better)" if score.higher_is_better is False else ""
         metrics.setdefault(score.unit, {})[label] = None
-    return ", ".join(
+    return [
         f"{', '.join(names)}{f' in {unit}' if unit else ''}"
         for unit, names in metrics.items()
-    )
+    ]
 
 
 def notices_of(board: Board) -> list[str]:
-    """Return the notices of a leaderboard, and the reasons of scores that are missing.
-
-    Scores that do not count all examples are named, too.
-    """
+    """Return the notices of a leaderboard, and why scores are missing."""
     notices = [*board.notices]
-    for member in board.root.walk():
+    for member in all_columns(board):
         name = column_name(board, member)
         if member.no_ranks is not None:
             notices.append(f"{name}: no ranks: {member.no_ranks}")
         notices += [f"{name}: {gap}" for gap in _gaps(member)]
-        if not member.children:
-            for model, cell in member.cells.items():
-                notices += [f"{model} on {name}: {said}" for said in _partial(cell)]
     return notices
 
 
@@ -232,19 +211,3 @@ def _gaps(member: Member) -> list[str]:
         f"no {what} for {', '.join(names)}: {reason}"
         for (what, reason), names in models.items()
     ]
-
-
-def _partial(cell: Cell) -> Iterator[str]:
-    """Say which examples a score leaves out or counts as wrong."""
-    share, between = show_coverage(cell.score)
-    if share:
-        rest = f"; with the rest {range_words(cell.score)}: {between}"
-        yield f"{share} of the examples scored{rest if between else ''}"
-    for run in cell.runs:
-        statuses = {"missing", "invalid"}.intersection(run.record.policies.counted)
-        counted = sum(run.counts[status] for status in statuses)
-        if counted:
-            yield (
-                "missing or invalid predictions count as wrong: "
-                f"{counted} of {run.counts['examples']}"
-            )

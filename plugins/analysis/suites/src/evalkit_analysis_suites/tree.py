@@ -15,7 +15,12 @@ from evalkit.catalog import metric_of
 from evalkit.errors import EvalkitError, MetricError
 from evalkit.statistics.clusters import Floats
 from evalkit.statistics.intervals import Interval, mean_of_intervals, without_interval
-from evalkit_analysis_suites.draws import draw_leaf, joint_interval, sample_name
+from evalkit_analysis_suites.draws import (
+    draw_leaf,
+    joint_interval,
+    sample_name,
+    sample_units,
+)
 from evalkit_analysis_suites.members import Branch, Scales
 from evalkit_analysis_suites.ranks import rank_ranges
 from evalkit_analysis_suites.records import Cell, Member, Ranks, make_score
@@ -360,7 +365,8 @@ def _renamed(run: Result, metric: str) -> Result:
         raise MetricError(f"the run {run.run_id} has no examples")
     name = pl.lit(f"{sample_name(run.record)}\x1f")
     examples = run.examples.with_columns(
-        id=name + pl.col("id"), cluster=name + pl.col("cluster")
+        id=name + pl.col("id"),
+        cluster=pl.when(pl.col("cluster").is_not_null()).then(sample_units(run, 0)),
     )
     record = run.record.changed(components=components, headline=owner)
     return Result(record, (), (), examples, run.statistics)

@@ -72,3 +72,5 @@ class Board(NamedTuple):
     confidence: float
     notices: tuple[str, ...]
     """What was left out or kept apart, and why."""
+    sorted_by: str = "mean"
+    """`mean` of the whole suite, the method of the rating, `model`, or a member."""

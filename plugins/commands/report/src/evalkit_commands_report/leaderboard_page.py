@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
+from evalkit_commands_report.leaderboard_columns import (
+    MODEL,
+    column_name,
+    columns_of,
+    explanations,
+    notices_of,
+    show_parts,
+    show_ranks,
+)
 from evalkit_commands_report.markup import (
     Child,
+    Markup,
+    asset,
     element,
     fragment,
     make_document,
     table,
 )
+
+if TYPE_CHECKING:
+    from evalkit import Result
+    from evalkit_analysis_suites.records import Board, Member, Ranks
 
 
 def html_page(rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
@@ -32,3 +48,68 @@ def _cell(text: str) -> Child:
     """Set what stands beside a value apart from it: an interval, or of how many."""
     value, blank, rest = text.partition(" ")
     return fragment(value, element("small", blank, rest)) if blank else text
+
+
+def board_page(board: Board, depth: int | None = 1) -> str:
+    """Return a self-contained page with a leaderboard."""
+    title = f"Leaderboard {board.name}".rstrip()
+    article = element(
+        "article",
+        element("h1", title),
+        board_html(board, depth),
+        class_="board",
+    )
+    return make_document(
+        title,
+        article,
+        says="from the records of the runs. The page loads nothing.",
+        script=asset("leaderboard.js"),
+    )
+
+
+def board_html(
+    board: Board, depth: int | None = 1, link: Callable[[Result], str] | None = None
+) -> Markup:
+    """Return the table of a leaderboard, and the notes below it.
+
+    `leaderboard.js` makes it sortable.
+
+    Args:
+        board: The leaderboard.
+        depth: Number of levels below the total; None for all.
+        link: Returns the address of a run, to which the score of a dataset is linked.
+    """
+    columns = columns_of(board, depth)
+    header: list[Child] = [MODEL]
+    rows: list[list[Child]] = [[model] for model in board.models]
+    for column in columns:
+        header += [column_name(board, column)] + ["rank"] * bool(column.ranks)
+        for model, row in zip(board.models, rows, strict=True):
+            row.append(_score(column, model, link))
+            if column.ranks:
+                row.append(_ranks(column.ranks.get(model)))
+    title = f"Leaderboard {board.name}".rstrip()
+    notes = [*explanations(board, depth), *notices_of(board)]
+    return fragment(
+        table(header, rows, caption=title, class_="board"),
+        element("ul", [element("li", note) for note in notes], class_="notices"),
+    )
+
+
+def _score(column: Member, model: str, link: Callable[[Result], str] | None) -> Child:
+    shown, *beside = show_parts(column, model)
+    cell = column.cells.get(model)
+    if cell is None or cell.score.value is None:
+        return shown
+    best = "low" if cell.score.higher_is_better is False else None
+    value: Child = element("data", shown, value=cell.score.value, data_best=best)
+    if link is not None and cell.runs and not column.children:
+        value = element("a", value, href=link(cell.runs[0]))
+    return fragment(value, [element("small", " ", part) for part in beside])
+
+
+def _ranks(ranks: Ranks | None) -> Child:
+    shown = show_ranks(ranks)
+    if ranks is None:
+        return shown
+    return element("data", shown, value=ranks.best, data_best="low")

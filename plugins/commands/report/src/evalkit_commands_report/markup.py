@@ -179,7 +179,9 @@ def asset(name: str) -> str:
 
 def _scripts(data: str, script: str) -> Markup:
     return fragment(
-        raw_element("script", data, type="application/json", id="evalkit-data"),
+        raw_element("script", data, type="application/json", id="evalkit-data")
+        if data
+        else None,
         raw_element("script", script),
     )
 

@@ -1,0 +1,198 @@
+"""Joint bootstrap of examples: replicates of the scores of all models and datasets.
+
+How often a unit is drawn depends on its dataset, split and name, the replicate and the
+seed alone. So all models, metrics, tags and perturbed examples of a dataset get the
+same resample, in whichever order they are drawn; replicates of means, differences and
+ratings follow from those of the leaves. Poisson(1) weights (Hanley and MacGibbon 2006)
+of clusters where there are any, else of examples; a perturbed example has the weight of
+its original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from evalkit import Registry, Result, Score
+from evalkit.base.copies import INPUT_ID
+from evalkit.catalog import BoundMetric, Resolver, metric_of
+from evalkit.errors import EvalkitError, MetricError
+from evalkit.runs import RunRecord, bound_component
+from evalkit.runs.tables import measured_run
+from evalkit.scoring import Groups, Interval, metric_statistics, why_not
+from evalkit.scoring.evidence import Evidence
+from evalkit.scoring.finalization import finalize_replicates
+from evalkit.scoring.group_intervals import EXTREMES, MANY_VALUES, MOST_KEPT, draw_units
+from evalkit.scoring.measurement import evidence_of, prepared
+from evalkit.statistics.clusters import Floats, Integers
+from evalkit.statistics.resampling import (
+    DRAWS_OF_SUMS,
+    Weights,
+    percentile_interval,
+    poisson_weights,
+    unit_keys,
+)
+from evalkit_analysis_suites.records import Cell
+
+REPLICATES = DRAWS_OF_SUMS
+"""Number of bootstrap replicates."""
+
+_MOST_CELLS = 20_000
+"""Distinct keys of statistics, such as label pairs, beyond which nothing is drawn."""
+
+
+class LeafDraws(NamedTuple):
+    """Replicates of the scores of all models on one leaf."""
+
+    values: Mapping[str, Floats]
+    """By model, of shape (`REPLICATES`,); nan where the score is undefined."""
+    reasons: Mapping[str, str]
+    """By model, why it has no replicates."""
+
+
+def sample_name(record: RunRecord) -> str:
+    """Name what a run's examples are a sample of.
+
+    Leaves of one name share examples, unless their tags are disjoint.
+    """
+    return f"{record.dataset}\x1f{record.split}"
+
+
+def draw_leaf(
+    cells: Mapping[str, Cell], *, seed: int = 0, registry: Registry | None = None
+) -> LeafDraws:
+    """Draw replicates of the scores of one leaf.
+
+    Args:
+        cells: The cells of a member without children, by model.
+        seed: Seed of the resampling; the same for all leaves that are combined.
+        registry: Where metrics are found. Default: all installed ones.
+
+    Returns:
+        The replicates. Those of any leaves of the same seed are joint.
+    """
+    resolver = Resolver(registry or Registry())
+    values: dict[str, Floats] = {}
+    reasons: dict[str, str] = {}
+    for model, cell in cells.items():
+        try:
+            values[model] = _draw(cell, seed, resolver)
+        except EvalkitError as error:
+            reasons[model] = str(error)
+    return LeafDraws(values, reasons)
+
+
+def joint_interval(draws: Floats, confidence: float) -> Interval:
+    """Compute the percentile interval of combined replicates."""
+    return percentile_interval(draws, confidence, "joint-bootstrap")
+
+
+def _draw(cell: Cell, seed: int, resolver: Resolver) -> Floats:
+    score = cell.score
+    if score.value is None:
+        raise MetricError(score.reason or "there is no score")
+    if len(cell.runs) != 1 or score.computed_on not in ("all", "perturbed"):
+        raise MetricError(f"scores computed on {score.computed_on} are not resampled")
+    [run] = cell.runs
+    evidence, groups, part = _count(run, score, seed, resolver)
+    numbers = _group_numbers(groups, score)
+    draws = np.zeros((len(numbers), REPLICATES))
+    for place, number in enumerate(numbers):
+        draws[place] = _draw_group(evidence, number, part)
+    scores = evidence.finalizer(evidence.sums)
+    chosen = scores.filter(pl.col("group").is_in(numbers), pl.col("score") == part)
+    value = float(np.mean(chosen["value"].to_numpy()))
+    if not np.isclose(value, score.value, rtol=1e-9, atol=1e-12):
+        raise MetricError(
+            f"{run.run_id}: {score.metric} cannot be computed again from the run, got "
+            f"{value} instead of {score.value}"
+        )
+    means: Floats = draws.mean(axis=0)
+    return means
+
+
+def _count(
+    run: Result, score: Score, seed: int, resolver: Resolver
+) -> tuple[Evidence, Groups, str]:
+    """Count the statistics of a score's metric, each unit of the sample a cluster."""
+    metric, part = _bind(run, score.metric, resolver)
+    measured = measured_run(run)
+    metric = prepared(metric, measured.everything)
+    if reason := why_not(metric, measured.table):
+        raise MetricError(reason)
+    for each in metric.parts():
+        if each.name == score.metric:
+            metric, part = each, ""
+    if metric.has("compute"):
+        raise MetricError("a function of whole lists is not resampled jointly")
+    if metric.interval == "none" or metric.whole_only:
+        raise MetricError("the metric declares no interval")
+    statistics = run.statistics.get(metric.name)
+    if statistics is None:
+        statistics = metric_statistics(metric, measured.table)
+    table = measured.table._replace(clusters=sample_units(run, seed))
+    return (
+        evidence_of(metric, statistics, table, measured.groups),
+        measured.groups,
+        part,
+    )
+
+
+def _bind(run: Result, score: str, resolver: Resolver) -> tuple[BoundMetric, str]:
+    """Load the metric of a score; return the rest of the score's name, too."""
+    owner = metric_of(score, run.record.metric_names)
+    for component in run.record.metrics:
+        if component.full_name == owner:
+            bound = BoundMetric.of(bound_component(component, resolver))
+            return bound, score.removeprefix(str(owner)).removeprefix("#")
+    raise MetricError("the dataset computes the score itself")
+
+
+def sample_units(run: Result, seed: int) -> pl.Series:
+    """Return a key of the unit of each example: its cluster, original, or itself."""
+    assert run.examples is not None  # as it has a scoring table
+    names = ["cluster"]
+    if run.record.cluster in ((), (INPUT_ID,)):
+        names = [INPUT_ID, "id"] if INPUT_ID in run.examples.columns else ["id"]
+    units = run.examples.select(pl.coalesce(pl.col(names).cast(pl.String)))
+    return hash_units(units.to_series(), sample_name(run.record), seed)
+
+
+def hash_units(names: pl.Series, sample: str, seed: int) -> pl.Series:
+    """Return what decides how often units are drawn, by their names."""
+    unique = names.unique().sort()
+    keys = unit_keys((f"{sample}\x1f{name}" for name in unique.to_list()), seed)
+    return names.replace_strict(unique, pl.Series(keys))
+
+
+def _group_numbers(groups: Groups, score: Score) -> list[int]:
+    if score.aggregate is not None:
+        kind, _, facet = score.aggregate.partition(":")
+        if kind != "macro":
+            raise MetricError(f"{score.aggregate} is not resampled")
+        return list(groups.facets[facet])
+    return [groups.tags.index(score.tag)]
+
+
+def _draw_group(evidence: Evidence, group: int, part: str) -> Floats:
+    if evidence.merges_by_extremes:
+        raise MetricError(EXTREMES)
+    if not evidence.merges_by_sum and evidence.n[group] > MOST_KEPT:
+        raise MetricError(MANY_VALUES)
+    if evidence.rows.numbered_keys[0].height > _MOST_CELLS:
+        raise MetricError(f"the metric has more than {_MOST_CELLS} distinct keys")
+    if (evidence.n_clusters(group) or 0) < 2:
+        raise MetricError("all examples are one unit of the sample")
+    keys = evidence.units.keys
+
+    def draw(units: Integers, first: int, count: int) -> Weights:
+        return poisson_weights(keys[units], first, count)
+
+    sums = draw_units(evidence, group, draw)
+    drawn = finalize_replicates(evidence.finalizer, REPLICATES, sums)
+    if drawn.reason:
+        raise MetricError(drawn.reason)
+    return drawn.values_of(part)

@@ -1,0 +1,213 @@
+"""The columns of a leaderboard as people read them, and the notes below the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from evalkit_analysis_suites.records import Cell, Member
+from evalkit_cli.commanding import (
+    NO_VALUE,
+    score_label,
+    show_interval,
+    show_value,
+)
+
+if TYPE_CHECKING:
+    from evalkit_analysis_suites.records import Board, Ranks
+
+MEAN, MODEL = "mean", "model"
+"""Columns that every leaderboard can be sorted by."""
+
+_METHODS = {
+    "win-rate": "share of the other models that it scores better than, a tie as a "
+    "half, on average over the columns that are rated",
+    "mean-rank": "average rank over the columns that are rated; lower is better",
+    "dynascore": "weighted mean of metrics, each converted into the main one (Ma et "
+    "al. 2021)",
+    "elo": "rating by pairwise verdicts; a lead of 400 is odds of 10 to 1",
+    "bradley-terry": "strength by pairwise verdicts (Bradley and Terry 1952)",
+}
+"""Explanations of ratings."""
+
+
+def columns_of(board: Board, depth: int | None = 1) -> list[Member]:
+    """Return the columns of the table of a leaderboard.
+
+    Args:
+        board: The leaderboard.
+        depth: Number of levels below the total; None for all.
+
+    Returns:
+        The total, the rating, and the members of these levels. A dataset without runs
+        and a mean without a value are left out; `notices_of` says why.
+    """
+    is_plain = not board.name and board.root.datasets == 1
+    return [
+        column
+        for column in all_columns(board)[is_plain:]
+        if (depth is None or len(column.path) <= depth or not column.datasets)
+        and _has_values(column)
+    ]
+
+
+def all_columns(board: Board) -> list[Member]:
+    """Return all members, the rating as a member of no datasets after the total."""
+    root, *members = board.root.walk()
+    if board.rating is None:
+        return [root, *members]
+    method, scores, ranks = board.rating
+    cells = {model: Cell(score, (), 0) for model, score in scores.items()}
+    return [root, Member(method, (method,), cells, 0, ranks), *members]
+
+
+def _has_values(member: Member) -> bool:
+    values = [cell.score.value for cell in member.cells.values()]
+    return bool(values) and (values.count(None) < len(values) or not member.children)
+
+
+def column_name(board: Board, member: Member) -> str:
+    """Return the header of a column, with the metric if these differ."""
+    name = "/".join(member.path) or board.name or MEAN
+    metrics = {score_label(cell.score) for cell in _dataset_cells(board.root)}
+    if member.children or not member.datasets or len(metrics) < 2:
+        return name
+    own = dict.fromkeys(score_label(cell.score) for cell in _dataset_cells(member))
+    return f"{name}: {' or '.join(own)}" if own else name
+
+
+def _dataset_cells(member: Member) -> Iterator[Cell]:
+    """Yield the cells of all datasets that have a value."""
+    for each in member.walk():
+        if not each.children:
+            cells = each.cells.values()
+            yield from (cell for cell in cells if cell.score.value is not None)
+
+
+def sort_keys(board: Board) -> dict[str, Mapping[str, Cell]]:
+    """Return the cells of what models can be sorted by: columns by path, and names."""
+    columns = all_columns(board)
+    cells = {"/".join(each.path) or MEAN: each.cells for each in columns if each.cells}
+    return {**cells, MODEL: {}}
+
+
+def sort_models(board: Board, by: str) -> Board:
+    """Sort models by one of `sort_keys`: best first, those without a score last."""
+    cells = sort_keys(board)[by]
+
+    def order(model: str) -> tuple[bool, float, str]:
+        score = cells[model].score if model in cells else None
+        if score is None or score.value is None:
+            return True, 0.0, model
+        sign = 1 if score.higher_is_better is False else -1
+        return False, sign * score.value, model
+
+    return board._replace(models=tuple(sorted(board.models, key=order)), sorted_by=by)
+
+
+def show_parts(member: Member, model: str) -> tuple[str, ...]:
+    """Return the value of a cell, its interval and its coverage, if it has them."""
+    cell = member.cells.get(model)
+    if cell is None:
+        return (NO_VALUE,)
+    parts = [show_value(cell.score, with_unit=False)]
+    if cell.score.value is not None and cell.score.ci is not None:
+        is_dataset = cell.runs and not member.children
+        bounds = cell.runs[0].record.bounds if is_dataset else {}
+        parts.append(show_interval(cell.score, bounds))
+    if 0 < cell.scored < member.datasets:
+        parts.append(f"({cell.scored} of {member.datasets} datasets)")
+    return tuple(parts)
+
+
+def show_ranks(ranks: Ranks | None) -> str:
+    """Return the ranks that a model may have: `1`, or `1–3`."""
+    if ranks is None:
+        return NO_VALUE
+    return "–".join(map(str, dict.fromkeys(ranks)))
+
+
+def board_rows(board: Board, depth: int | None = 1) -> list[list[str]]:
+    """Return the table of a leaderboard: a header, and a row for each model."""
+    header, rows = [MODEL], [[model] for model in board.models]
+    for column in columns_of(board, depth):
+        header += [column_name(board, column)] + ["rank"] * bool(column.ranks)
+        for row in rows:
+            shown = " ".join(show_parts(column, row[0]))
+            ranks = show_ranks(column.ranks.get(row[0]))
+            row += [shown, ranks] if column.ranks else [shown]
+    return [header, *rows]
+
+
+def explanations(board: Board, depth: int | None = 1) -> list[str]:
+    """Explain the numbers of a leaderboard, in a line for each kind of column."""
+    runs = [run for cell in _dataset_cells(board.root) for run in cell.runs]
+    levels = {run.record.confidence for run in runs} or {board.confidence}
+    shown = " and ".join(f"{100 * level:g} %" for level in sorted(levels))
+    metrics = "".join(f"{metric}, " for metric in _metrics_by_unit(board))
+    lines = [f"{metrics}with {shown} intervals; sorted by {board.sorted_by}"]
+    columns = columns_of(board, depth)
+    if columns and columns[0].children:
+        lines.append(_about_total(board, columns[0]))
+    if board.rating is not None:
+        method = board.rating.method
+        lines.append(f"{method}: {_METHODS[method]}")
+    if any(column.ranks for column in columns):
+        lines.append(
+            "rank: all ranks that the model may have; the ranges of a column hold "
+            f"together with {100 * board.confidence:g} % confidence"
+        )
+    return lines
+
+
+def _about_total(board: Board, total: Member) -> str:
+    rule = f"total of the suite {board.name}" if board.name else "each counts once"
+    methods = {cell.score.ci_method for cell in total.cells.values()}
+    line = f"{column_name(board, total)}: over {total.datasets} datasets; {rule}"
+    if "mover" in methods:
+        line += "; its interval takes the datasets as independent (MOVER)"
+    if any("bootstrap" in method for method in methods):
+        line += "; its interval resamples the examples of all models together"
+    return line
+
+
+def _metrics_by_unit(board: Board) -> list[str]:
+    """List the metrics of all datasets, each after those of the same unit."""
+    metrics: dict[str, dict[str, None]] = {}
+    for cell in _dataset_cells(board.root):
+        score = cell.score
+        label = score_label(score)
+        label += f" of {score.tag}" if score.tag else ""
+        if score.perturbation:
+            label += f" ({score.computed_on} under {score.perturbation})"
+        label += " (lower is better)" if score.higher_is_better is False else ""
+        metrics.setdefault(score.unit, {})[label] = None
+    return [
+        f"{', '.join(names)}{f' in {unit}' if unit else ''}"
+        for unit, names in metrics.items()
+    ]
+
+
+def notices_of(board: Board) -> list[str]:
+    """Return the notices of a leaderboard, and why scores are missing."""
+    notices = [*board.notices]
+    for member in all_columns(board):
+        name = column_name(board, member)
+        if member.no_ranks is not None:
+            notices.append(f"{name}: no ranks: {member.no_ranks}")
+        notices += [f"{name}: {gap}" for gap in _gaps(member)]
+    return notices
+
+
+def _gaps(member: Member) -> list[str]:
+    """Name the models without a score or an interval, by reason."""
+    models: dict[tuple[str, str], list[str]] = {}
+    for model, cell in member.cells.items():
+        score = cell.score
+        if score.value is None or (score.ci is None and score.reason):
+            what = "score" if score.value is None else "interval"
+            models.setdefault((what, str(score.reason)), []).append(model)
+    return [
+        f"no {what} for {', '.join(names)}: {reason}"
+        for (what, reason), names in models.items()
+    ]

@@ -1,0 +1,184 @@
+"""Makes leaderboards: the runs of folders, scored by a suite."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from evalkit import Registry
+from evalkit.errors import DataError, PluginLoadError
+from evalkit.statistics.clusters import Floats
+from evalkit_analysis_suites.draws import REPLICATES
+from evalkit_analysis_suites.members import Members
+from evalkit_analysis_suites.ranks import Columns, Dynascore, rate
+from evalkit_analysis_suites.records import Board, Cell, Rating
+from evalkit_analysis_suites.runs import RunPool, choose_cells, find_pool
+from evalkit_analysis_suites.schema import Group, Leaf, Rank, Suite, Weights
+from evalkit_analysis_suites.tree import (
+    Context,
+    Evaluated,
+    Values,
+    draw_values,
+    evaluate,
+)
+
+Progress = Callable[[str, float], None]
+
+
+def make_board(
+    suite: Suite | None,
+    folders: Sequence[Path],
+    *,
+    since: datetime | None = None,
+    metric: str | None = None,
+    tag: str | None = None,
+    rounds: Collection[int] = (),
+    languages: Collection[str] = (),
+    ranks: bool = True,
+    progress: Progress = lambda _text, _share: None,
+) -> Board:
+    """Make the leaderboard of the newest complete run of each model and dataset.
+
+    Args:
+        suite: The tree of datasets. None for the mean over all datasets with runs.
+        folders: Folders of runs, or run folders.
+        since: Leave out runs that were evaluated before this moment.
+        metric: Score of the datasets for which the suite names none.
+        tag: Score of the examples with this tag, or `macro:FACET`, likewise.
+        rounds: Keep only datasets of these rounds.
+        languages: Keep only datasets in these languages; `en` keeps `en-GB` too.
+        ranks: Whether to compute the ranks that models may have (slow).
+        progress: Progress callback.
+
+    Returns:
+        The leaderboard.
+
+    Raises:
+        DataError: No run of the folders has a score.
+        StorageError: A folder does not exist.
+    """
+    pool = find_pool(folders, since)
+    name = suite.suite if suite else ""
+    suite = suite or _plain(pool)
+    tree = Members(pool, Registry(), rounds, languages).resolve(suite, name)
+    leaves = [branch.leaf for branch in tree.leaves() if branch.leaf is not None]
+    cells: dict[Leaf, list[dict[str, Cell]]] = {}
+    for leaf in leaves:
+        progress(f"reading {leaf.label}", len(cells) / len(leaves))
+        asked = {"metric": leaf.metric or metric, "tag": leaf.tag or tag}
+        cells[leaf] = choose_cells(leaf.model_copy(update=asked), pool)
+    models = sorted({model for groups in cells.values() for model in groups[0]})
+    if not any(cell.scored for found in cells.values() for cell in found[0].values()):
+        lines = ["no complete run has a score of the suite", *pool.notices[:5]]
+        raise DataError("; ".join(lines))
+    levels = sorted({run.record.confidence for run in pool.results.values()})
+    confidence = levels[0] if len(levels) == 1 else 0.95
+    if len(levels) > 1:
+        shown = " and ".join(f"{100 * level:g} %" for level in levels)
+        pool.notices.append(f"intervals of runs are of {shown}; ranks are of 95 %")
+    not_drawn = "" if ranks else "ranks were not computed"
+    values: dict[Leaf, Values] = {}
+    for leaf, groups in cells.items():
+        progress(f"resampling {leaf.label}", len(values) / len(leaves))
+        values[leaf] = draw_values(groups[0], not_drawn)
+    apart = {leaf: groups[1:] for leaf, groups in cells.items()}
+    context = Context(values, apart, confidence, not_drawn)
+    found = evaluate(tree, context)
+    rating = _rating(suite, found, models, context)
+    by, order = _order(bool(name), found, rating, models)
+    best = tuple(sorted(models, key=order))
+    texts = tuple(dict.fromkeys(pool.notices))
+    return Board(name, found.member, best, rating, confidence, texts, by)
+
+
+def _plain(pool: RunPool) -> Suite:
+    """Make the suite of all datasets; one split of each is part of the mean."""
+    weights: dict[str, float] = {}
+    leaves: list[str | Leaf | Group] = []
+    for dataset in pool.datasets:
+        runs = [*pool.complete.get(dataset, ()), *pool.incomplete.get(dataset, ())]
+        splits = Counter(run.record.split for run in runs)
+        for split, _ in splits.most_common():
+            name = f"{dataset} ({split})" if len(splits) > 1 else dataset
+            weights[name] = float(split == splits.most_common(1)[0][0])
+            leaves.append(Leaf(name=name, data=dataset, split=split))
+    if not leaves:
+        raise DataError("; ".join(["there are no runs", *pool.notices[:5]]))
+    mean, rank = Weights(weights=weights), Rank(method="win-rate")
+    return Suite(suite="plain", mean=mean, of=leaves, rank=rank)
+
+
+def _rating(
+    suite: Suite, found: Evaluated, models: Sequence[str], context: Context
+) -> Rating | None:
+    """Rate the models by the members of the suite."""
+    rank = suite.rank
+    if rank is None:
+        return None
+    if rank.method == "elo" or rank.method == "bradley-terry":
+        return _pairwise(rank.method, rank.verdicts, context)
+    weights = suite.mean.weights if isinstance(suite.mean, Weights) else {}
+    parts = [x for x in found.below if weights.get(x.member.name, 1)]
+    values = np.full((len(parts), len(models)), np.nan)
+    drawn = np.full((REPLICATES, *values.shape), np.nan)
+    draws: Floats | str = context.not_drawn or drawn
+    directions: list[bool | None] = []
+    for column, part in enumerate(parts):
+        scores = {m: x for m, x in part.values.items() if x.score.value is not None}
+        ways = {value.score.higher_is_better for value in scores.values()}
+        directions.append(next(iter(ways)) if len(ways) == 1 else None)
+        for model, value in scores.items():
+            place = column, models.index(model)
+            values[place] = value.score.value
+            if isinstance(value.draws, str):
+                draws = f"{model} on {part.member.name}: {value.draws}"
+            else:
+                drawn[(slice(None), *place)] = value.draws
+    names = tuple(part.member.name for part in parts)
+    columns = Columns(tuple(models), names, values, tuple(directions), draws)
+    settings = None
+    if rank.perf is not None:
+        settings = Dynascore(rank.perf, rank.weights, rank.offset)
+    return rate(columns, rank.method, context.confidence, settings)
+
+
+def _pairwise(
+    method: Literal["elo", "bradley-terry"], path: str | None, context: Context
+) -> Rating:
+    """Rate the models by verdicts, or by their scores of single examples."""
+    try:
+        from evalkit_analysis_suites import pairwise
+    except ModuleNotFoundError as error:
+        hint = "Install it: pip install 'evalkit-analysis-suites[pairwise]'"
+        raise PluginLoadError(f"rank: {error}. {hint}") from error
+    cells = [
+        {model: value.cell for model, value in values.items() if value.cell.scored}
+        for values in context.values.values()
+    ]
+    verdicts = pairwise.read_verdicts(path) if path else pairwise.run_verdicts(cells)
+    return pairwise.rate_verdicts(verdicts, method, context.confidence)
+
+
+def _order(
+    is_rated: bool, found: Evaluated, rating: Rating | None, models: Sequence[str]
+) -> tuple[str, Callable[[str], tuple[bool, float, str]]]:
+    """Choose what models are sorted by: best first, those without a number last."""
+    scores = {model: value.score for model, value in found.values.items()}
+    by = "mean"
+    lacks = any(model not in scores or scores[model].value is None for model in models)
+    if rating is not None and (is_rated or lacks):
+        by, scores = rating.method, {**rating.scores}
+
+    def order(model: str) -> tuple[bool, float, str]:
+        score = scores.get(model)
+        if score is None or score.value is None:
+            return True, 0.0, model
+        lower_is_better = score.higher_is_better is False
+        return False, score.value if lower_is_better else -score.value, model
+
+    return by, order

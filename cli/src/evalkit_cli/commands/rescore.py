@@ -51,18 +51,15 @@ def rescore_command(
     """Compute further metrics of a run from its folder.
 
     \b
-    A RUN is the path of a run, the start of its id, `latest`, or a model: its newest
-    complete run, also as MODEL@DATASET.
-    \b
     Examples:
       evalkit rescore latest -m macro-f1
       evalkit rescore 3f2a -m macro-f1:labels=seen -m accuracy
       evalkit rescore gpt@hatecheck -m my-metric -o runs --json
       evalkit rescore --all -m squad-em
 
-    Writes a new run that names RUN as its parent and holds its scores too. Only metrics
-    of a field of the input read the data. To read the responses in another way: evalkit
-    eval DATASET --predictions RUN --extract ….
+    Writes a new run that names RUN (a path, the start of an id, a model or `latest`) as
+    its parent and holds its scores too. Only metrics of a field of the input read the
+    data. To read responses in another way: evalkit eval DATASET --predictions RUN.
 
     Exit codes: 0 done; 1 an error, such as a run that is not there, or a metric that
     failed; 2 wrong usage.
@@ -74,33 +71,30 @@ def rescore_command(
 
     if not metrics or is_all == bool(run):
         raise click.UsageError("name a metric (-m NAME), and a RUN or --all.")
-    registry, results, failures = Registry(), [], {}
+    registry, results, is_failed = Registry(), [], False
     shared: dict[str, Any] = {"data": data, "folder": folder, "out": folder}
     shared |= {"jobs": jobs, "observers": observers, "registry": registry}
     with plugin_output_to_stderr(), watched(quiet) as progress:
         chosen = chosen_metrics(registry, metrics, params) or ()
-        for path in (
-            _leaves(folder) if is_all else run_paths([run], folder, quiet=quiet)
-        ):
+        paths = _leaves(folder) if is_all else run_paths([run], folder, quiet=quiet)
+        for path in paths:
             try:
                 results.append(rescore(path, chosen, progress=progress, **shared))
             except EvalkitError as error:
                 if not is_all:
                     raise
-                failures[path] = error
+                is_failed = True
+                echo(f"evalkit: error: {path}: {error}", err=True)
     if not is_all:
         print_new_run(results[0], quiet=quiet, **how)
-        return
-    if how.pop("as_json"):
+    elif how.pop("as_json"):
         echo_json([result.to_dict() for result in results])
     else:
-        form, names = how.pop("table_format"), {each.dataset for each in results}
-        for name in [None] if form == "csv" else sorted(map(str, names)):
+        form, names = how.pop("table_format"), {str(each.dataset) for each in results}
+        for name in [None] if form == "csv" else sorted(names):
             group = [each for each in results if name in (None, each.dataset)]
             print_report(group, form, quiet=quiet, **how)
-    for path, failure in failures.items():
-        echo(f"evalkit: error: {path}: {failure}", err=True)
-    if failures or any(result.is_failed for result in results):
+    if is_failed or any(result.is_failed for result in results):
         raise click.exceptions.Exit(1)
 
 

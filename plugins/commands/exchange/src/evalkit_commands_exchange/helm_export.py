@@ -9,7 +9,6 @@ from typing import Any
 import yaml
 
 from evalkit import Result, Score
-from evalkit.runs import recorded
 from evalkit_commands_exchange.exported import (
     dump,
     effects_of,
@@ -60,7 +59,12 @@ class _Run:
         self.split = self.record.split if self.record.split != "all" else "test"
         self.name = file_name(f"{self.dataset}:model={run.model}")
         self._perturbations = {
-            each.name: _described(each) for each in self.effects.perturbations
+            each.name: {
+                "name": each.name,
+                **{family: True for family in _FAMILIES if family in each.families},
+                "computed_on": "perturbed",
+            }
+            for each in self.effects.perturbations
         }
         self._notices = notices
 
@@ -213,11 +217,6 @@ class _Run:
         one = dict.fromkeys(("sum", "min", "max", "mean"), value)
         spread = {"sum_squared": value**2, "variance": 0, "stddev": 0}
         return {"name": metric, "count": 1, **one, **spread}
-
-
-def _described(perturbation: recorded.Perturbation) -> dict[str, Any]:
-    families = {family: True for family in _FAMILIES if family in perturbation.families}
-    return {"name": perturbation.name, **families, "computed_on": "perturbed"}
 
 
 def _schema(runs: Sequence[_Run]) -> str:

@@ -141,17 +141,14 @@ def test_a_site_has_a_page_of_everything(site: Path) -> None:
     assert len(found["runs"]) == 8
     assert {run["model"] for run in found["runs"]} == {"good", "bad", HOSTILE, "short"}
     for run in found["runs"]:
-        assert run["model"] in Page((site / run["page"]).read_text()).text.replace(
-            r"\u202e", "\u202e"
-        )
+        shown = Page((site / run["page"]).read_text()).text
+        assert run["model"].replace("\u202e", r"\u202e") in shown
         assert (site / run["scores"]).is_file()
     assert len([*(site / "models").iterdir()]) == 4
     assert len([*(site / "datasets").iterdir()]) == 2
     start = Page((site / "index.html").read_text())
-    assert {"8 runs", "2 datasets", "4 models"} <= {
-        *re.split(r"(?<=s)(?=\d)|\n|(?<=s)(?=[A-Z])", start.text)
-    } or "8 runs" in start.text
-    assert "95 %" in Page((site / "datasets" / "news.html").read_text()).text
+    assert "8 runs2 datasets4 models" in start.text
+    assert [name for name in start.values("href") if name.startswith("boards/")]
 
 
 def test_links_lead_to_files_and_places_of_the_site(site: Path) -> None:
@@ -254,7 +251,7 @@ def test_scores_that_are_not_comparable_are_apart(
     kinds = {run["model"]: run["kind"] for run in found["runs"]}
     assert kinds["bad"] == kinds[HOSTILE]
     [difference] = found["differences"][f"{kinds['good']}-{kinds['bad']}"]
-    assert difference == {"text": "version: 2 and 1", "metric": None, "minor": False}
+    assert difference == ["version: 2 and 1", False, False]
 
 
 def test_answers_are_a_bounded_sample_of_wrong_ones(

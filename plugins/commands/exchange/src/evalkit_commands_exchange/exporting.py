@@ -1,0 +1,108 @@
+"""Export runs to the formats of other evaluation tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from evalkit import DataError, Result
+from evalkit.errors import StorageError
+from evalkit.reporting import count_of, new_file
+from evalkit.runs import as_result
+from evalkit_commands_exchange.exported import Format, Writer
+
+
+class Export(NamedTuple):
+    """What an export wrote."""
+
+    files: tuple[Path, ...]
+    notices: tuple[str, ...]
+    """What the format cannot hold, and which scores are missing."""
+
+
+def export_runs(
+    format: Format,
+    runs: Sequence[Result | str | Path],
+    out: str | Path,
+    *,
+    folder: str | Path = "runs",
+) -> Export:
+    """Write runs in the format of another evaluation tool.
+
+    Nothing is written if one of the runs cannot be exported. Files of an earlier export
+    are replaced.
+
+    Args:
+        format: `dynabench`, `helm`, `hub`, `lm-eval` or `seahelm`.
+        runs: Results, or names of runs as `find_run` takes them; of unperturbed
+            examples. The runs of their perturbed examples are found.
+        out: Folder to write to.
+        folder: Folder that names of runs are looked for in.
+
+    Returns:
+        The files and the notices.
+
+    Raises:
+        DataError: The format cannot hold one of the runs.
+        StorageError: A run cannot be read, or a file cannot be written.
+    """
+    notices: list[str] = []
+    results = [_exportable(as_result(run, folder), notices) for run in runs]
+    texts: dict[str, str] = {}
+    for path, text in _writer(format)(results, notices):
+        if path in texts:
+            raise DataError(
+                f"{path}: two runs have the same model, dataset and split. Export one "
+                "of them"
+            )
+        texts[path] = text
+    return Export(
+        tuple(_write(Path(out) / path, text) for path, text in texts.items()),
+        tuple(dict.fromkeys(notices)),
+    )
+
+
+def _writer(format: Format) -> Writer:
+    from evalkit_commands_exchange import (
+        dynabench_export,
+        helm_export,
+        hub_export,
+        lm_eval_export,
+        seahelm_export,
+    )
+
+    writers: dict[Format, Writer] = {
+        "dynabench": dynabench_export.dynabench_files,
+        "helm": helm_export.helm_files,
+        "hub": hub_export.hub_files,
+        "lm-eval": lm_eval_export.lm_eval_files,
+        "seahelm": seahelm_export.seahelm_files,
+    }
+    return writers[format]
+
+
+def _exportable(run: Result, notices: list[str]) -> Result:
+    """Refuse a run that has no scores or is no run of its own."""
+    record, where = run.record, run.path or run.run_id
+    if record.status == "refused":
+        raise DataError(f"{where}: the run was refused, so it has no scores to export")
+    if record.perturbation is not None:
+        raise DataError(
+            f"{where}: the run is of perturbed examples. Export the run of the "
+            f"unperturbed ones, {record.original}"
+        )
+    if not record.selection.is_whole:
+        examples = count_of(record.counts.examples, "example")
+        notices.append(f"{where}: only {examples} of the dataset were evaluated")
+    return run
+
+
+def _write(path: Path, text: str) -> Path:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"{path.parent}: {error.strerror or error}") from error
+    with new_file(path, overwrite=True) as part:
+        part.write_text(text, encoding="utf-8")
+    return path

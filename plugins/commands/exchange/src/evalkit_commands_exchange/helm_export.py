@@ -1,0 +1,286 @@
+"""Runs of HELM, which `helm-summarize` and `helm-server` read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from evalkit import Result, Score
+from evalkit.runs import recorded
+from evalkit_analysis_robustness import Effects, find_effects
+from evalkit_commands_exchange.exported import (
+    dump,
+    file_name,
+    input_text,
+    rows_of,
+    texts_of,
+    whole_scores,
+)
+
+_LIMITS = (
+    "helm: statistics have no place for confidence intervals, tags and coverage, which "
+    "are left out; what HELM says of prompts and sampling are its defaults. "
+    "Run helm-summarize with --schema-path schema.yaml --suite evalkit"
+)
+_SUITE = "evalkit"
+_VIEWS = {
+    "original": "original",
+    "perturbed": "perturbed",
+    "worst": "worst",
+    "worst-of-all": "worst",
+}
+"""`computed_on` of HELM by that of evalkit."""
+_FAMILIES = ("fairness", "robustness")
+_SIZE = "num_instances"
+_MAIN = {"name": "${main_name}", "split": "__all__"}
+
+
+def helm_files(runs: Sequence[Result], notices: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield the folder of each run, and a schema that shows them."""
+    notices.append(_LIMITS)
+    schema = _Schema()
+    for run in runs:
+        helm_run = _Run(run, notices)
+        schema.add(helm_run)
+        folder = f"runs/{_SUITE}/{helm_run.name}"
+        for name, value in helm_run.files().items():
+            yield f"{folder}/{name}.json", dump(value)
+    yield "schema.yaml", schema.text()
+
+
+class _Run:
+    """A run as HELM writes it."""
+
+    def __init__(self, run: Result, notices: list[str]) -> None:
+        self.run, self.record = run, run.record
+        self.effects: Effects = find_effects(run)
+        self.scores = whole_scores(run, notices)
+        # a file of examples has no splits
+        self.split = self.record.split if self.record.split != "all" else "test"
+        self.group = str(run.dataset)
+        if self.split != "test":
+            self.group += f" ({self.split})"
+        # HELM replaces each slash in names
+        self.name = file_name(f"{self.group}:model={run.model}")
+        self._perturbations = {
+            each.name: _described(each) for each in self.effects.perturbations
+        }
+        self._notices = notices
+
+    def files(self) -> dict[str, Any]:
+        """Return the content of each file by its name."""
+        states, statistics = [], []
+        for run in (self.run, *self.effects.runs):
+            trials, copies = list(run.record.replications), Counter[Any]()
+            for row in rows_of(run, self._notices):
+                instance = self._instance(row, copies)
+                trial = trials.index(row["replication"]) if trials else 0
+                states.append(self._request_state(row, instance, trial))
+                statistics.append(self._instance_stats(row, instance, trial))
+        files = {
+            "run_spec": self._run_spec(),
+            "scenario": {
+                "name": self.group,
+                "description": self.record.data.description or "",
+                "tags": list(self.record.data.tags),
+            },
+            "stats": [*self._stats()],
+            "per_instance_stats": statistics,
+        }
+        if states:
+            state = {"adapter_spec": self._adapter_spec(), "request_states": states}
+            files["scenario_state"] = state
+        return files
+
+    def _run_spec(self) -> dict[str, Any]:
+        [dataset] = [x for x in self.record.components if x.kind == "datasets"]
+        return {
+            "name": self.name,
+            "scenario_spec": {
+                "class_name": f"evalkit.{dataset.name}",
+                "args": dict(dataset.parameters),
+            },
+            "adapter_spec": self._adapter_spec(),
+            "metric_specs": [
+                {"class_name": f"evalkit.{each.name}", "args": dict(each.parameters)}
+                for each in self.record.metrics
+            ],
+            "groups": [self.group],
+        }
+
+    def _adapter_spec(self) -> dict[str, Any]:
+        return {
+            "method": "generation",
+            "model": self.run.model,
+            "model_deployment": self.run.model,
+            "max_train_instances": 0,
+            "num_outputs": 1,
+        }
+
+    def _instance(self, row: Mapping[str, Any], copies: Counter[Any]) -> dict[str, Any]:
+        right = texts_of(row["answer"])
+        choices = row.get("input/choices") or right
+        instance: dict[str, Any] = {
+            "input": {"text": input_text(row["inputs"])},
+            "references": [
+                {
+                    "output": {"text": text},
+                    "tags": ["correct"] if text in right else [],
+                }
+                for text in dict.fromkeys([*choices, *right])
+            ],
+            "split": self.split,
+            "id": row["input_id"] or row["id"],
+        }
+        if row["perturbation"] is not None:
+            described = dict(self._perturbations[row["perturbation"]])
+            key = instance["id"], row["perturbation"], row["replication"]
+            if copies[key]:  # the first one of HELM has no seed
+                described["seed"] = copies[key]
+            copies[key] += 1
+            instance["perturbation"] = described
+        return instance
+
+    def _request_state(
+        self, row: Mapping[str, Any], instance: Mapping[str, Any], trial: int
+    ) -> dict[str, Any]:
+        model = {"model": self.run.model, "model_deployment": self.run.model}
+        state = {
+            "instance": instance,
+            "train_trial_index": trial,
+            "request": {**model, "prompt": instance["input"]["text"]},
+            "num_train_instances": 0,
+            "prompt_truncated": False,
+        }
+        if row["status"] == "missing":  # HELM shows no request without a result
+            return state
+        texts, response = texts_of(row["pred"]), row.get("input/response")
+        if response is not None:
+            # HELM maps what the model wrote to the answer
+            state["output_mapping"] = {response.strip(): text for text in texts[:1]}
+            texts = [response]
+        completions = [
+            {"text": text, "logprob": 0, "tokens": []} for text in texts or [""]
+        ]
+        state["result"] = {
+            "success": True,
+            "embedding": [],
+            "completions": completions,
+            "cached": False,
+        }
+        return state
+
+    def _instance_stats(
+        self, row: Mapping[str, Any], instance: Mapping[str, Any], trial: int
+    ) -> dict[str, Any]:
+        described = instance.get("perturbation")
+        perturbed = {} if described is None else {"perturbation": described}
+        return {
+            "instance_id": instance["id"],
+            **perturbed,
+            "train_trial_index": trial,
+            "stats": [
+                self._stat(metric, value, described)
+                for metric, value in row["scores"].items()
+            ],
+        }
+
+    def _stats(self) -> Iterator[dict[str, Any]]:
+        yield self._stat(_SIZE, self.record.counts.examples)
+        for name, score in self.scores.items():
+            yield self._stat(name, score.value)
+        for score in self.effects.scores:
+            described = self._view(score)
+            if score.is_whole and described and score.value is not None:
+                yield self._stat(score.metric, score.value, described)
+
+    def _view(self, score: Score) -> dict[str, Any] | None:
+        """Describe what a score is computed on; None if HELM has no such score."""
+        name, view = str(score.perturbation), _VIEWS.get(score.computed_on)
+        family = name.removeprefix("family:")
+        if view is None:
+            return None
+        if family != name:  # HELM has the worst case alone of a family
+            is_known = family in _FAMILIES and score.computed_on == "worst-of-all"
+            own = {"name": family, family: True}
+            return {**own, "computed_on": view} if is_known else None
+        return {**self._perturbations[name], "computed_on": view}
+
+    def _stat(
+        self, name: str, value: Any, perturbation: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Return a statistic of one trial."""
+        metric: dict[str, Any] = {"name": name, "split": self.split}
+        if perturbation is not None:
+            metric["perturbation"] = perturbation
+        one = dict.fromkeys(("sum", "min", "max", "mean"), value)
+        spread = {"sum_squared": value**2, "variance": 0, "stddev": 0}
+        return {"name": metric, "count": 1, **one, **spread}
+
+
+def _described(perturbation: recorded.Perturbation) -> dict[str, Any]:
+    families = {family: True for family in _FAMILIES if family in perturbation.families}
+    return {"name": perturbation.name, **families, "computed_on": "perturbed"}
+
+
+class _Schema:
+    """What HELM's tables show of the runs."""
+
+    def __init__(self) -> None:
+        self._metrics: dict[str, dict[str, Any]] = {_SIZE: {"name": _SIZE}}
+        self._metric_groups = {"main": _metric_group("main", [_MAIN])}
+        self._groups: dict[str, dict[str, Any]] = {}
+
+    def add(self, run: _Run) -> None:
+        """Add the scores of a run."""
+        for name, score in run.scores.items():
+            self._metrics[name] = {"name": name}
+            if score.higher_is_better is not None:
+                self._metrics[name]["lower_is_better"] = not score.higher_is_better
+        group = self._groups.setdefault(
+            run.group,
+            {
+                "name": run.group,
+                "display_name": run.group,
+                "description": run.record.data.description or "",
+                "metric_groups": ["main"],
+                "environment": {"main_name": next(iter(run.scores), "")},
+            },
+        )
+        families = {f for each in run.effects.perturbations for f in each.families}
+        shown = {
+            family: [{**_MAIN, "perturbation_name": family}]
+            for family in _FAMILIES
+            if family in families
+        }
+        others = f"other metrics of {run.group}"
+        shown[others] = [{**_MAIN, "name": name} for name in [*run.scores][1:]]
+        for name, matchers in shown.items():
+            if matchers and name not in group["metric_groups"]:
+                self._metric_groups[name] = _metric_group(name, matchers)
+                group["metric_groups"].append(name)
+
+    def text(self) -> str:
+        """Return the file."""
+        every = {
+            "name": "all",
+            "display_name": "All datasets",
+            "description": "Runs that evalkit exported",
+            "category": "Datasets",
+            "subgroups": [*self._groups],
+        }
+        schema = {
+            "metrics": [*self._metrics.values()],
+            "perturbations": [{"name": family} for family in _FAMILIES],
+            "metric_groups": [*self._metric_groups.values()],
+            "run_groups": [every, *self._groups.values()],
+        }
+        return yaml.safe_dump(schema, sort_keys=False, allow_unicode=True)
+
+
+def _metric_group(name: str, matchers: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    shown = name[:1].upper() + name[1:]
+    return {"name": name, "display_name": shown, "metrics": [*map(dict, matchers)]}

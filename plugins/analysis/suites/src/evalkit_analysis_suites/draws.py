@@ -18,8 +18,7 @@ import polars as pl
 
 from evalkit import Registry, Result, Score
 from evalkit.base.copies import INPUT_ID
-from evalkit.base.names import metric_of
-from evalkit.catalog import BoundMetric, Resolver
+from evalkit.catalog import BoundMetric, Resolver, metric_of
 from evalkit.errors import EvalkitError, MetricError
 from evalkit.runs import RunRecord, bound_component
 from evalkit.runs.tables import measured_run
@@ -134,7 +133,7 @@ def _count(
     statistics = run.statistics.get(metric.name)
     if statistics is None:
         statistics = metric_statistics(metric, measured.table)
-    table = measured.table._replace(clusters=_units(run, seed))
+    table = measured.table._replace(clusters=sample_units(run, seed))
     return (
         evidence_of(metric, statistics, table, measured.groups),
         measured.groups,
@@ -152,17 +151,21 @@ def _bind(run: Result, score: str, resolver: Resolver) -> tuple[BoundMetric, str
     raise MetricError("the dataset computes the score itself")
 
 
-def _units(run: Result, seed: int) -> pl.Series:
+def sample_units(run: Result, seed: int) -> pl.Series:
     """Return a key of the unit of each example: its cluster, original, or itself."""
     assert run.examples is not None  # as it has a scoring table
     names = ["cluster"]
     if run.record.cluster in ((), (INPUT_ID,)):
         names = [INPUT_ID, "id"] if INPUT_ID in run.examples.columns else ["id"]
-    units = run.examples.select(pl.coalesce(pl.col(names).cast(pl.String))).to_series()
-    sample = sample_name(run.record)
-    unique = units.unique().sort()
+    units = run.examples.select(pl.coalesce(pl.col(names).cast(pl.String)))
+    return hash_units(units.to_series(), sample_name(run.record), seed)
+
+
+def hash_units(names: pl.Series, sample: str, seed: int) -> pl.Series:
+    """Return what decides how often units are drawn, by their names."""
+    unique = names.unique().sort()
     keys = unit_keys((f"{sample}\x1f{name}" for name in unique.to_list()), seed)
-    return units.replace_strict(unique, pl.Series(keys))
+    return names.replace_strict(unique, pl.Series(keys))
 
 
 def _group_numbers(groups: Groups, score: Score) -> list[int]:

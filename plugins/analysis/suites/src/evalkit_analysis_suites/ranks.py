@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from evalkit import Score
 from evalkit.errors import EvalkitError
-from evalkit.scoring import Interval
-from evalkit.statistics.clusters import Floats
+from evalkit.statistics.clusters import Floats, Integers
 from evalkit.statistics.intervals import without_interval
 from evalkit_analysis_suites.draws import joint_interval
 from evalkit_analysis_suites.records import Ranks, Rating
@@ -39,14 +39,14 @@ class Columns(NamedTuple):
 
 
 class Dynascore(NamedTuple):
-    """Settings of a dynascore."""
+    """Settings of a dynascore, by names of columns."""
 
     perf: str
-    """Name of the column that the others are converted to."""
+    """Column that the others are converted to."""
     weights: Mapping[str, float] = {}
-    """By column; 1 for the others."""
+    """Default: 1."""
     offsets: Mapping[str, float] = {}
-    """What is added to a column after its sign was turned; 0 for the others."""
+    """Added to a column whose sign was turned if lower is better. Default: 0."""
 
 
 def rate(
@@ -66,47 +66,31 @@ def rate(
     Returns:
         The rating of each model, with the percentiles of its replicates and the ranks
         that it may have. A rating that cannot be computed is null with the reason.
+
+    Raises:
+        EvalkitError: The settings name no column, or weights are negative or all 0.
     """
-    signs = [0 if up is None else 1 if up else -1 for up in columns.higher_is_better]
-    reasons = [""] * len(columns.models)
-    settings = None
+    signs = np.array(
+        [0 if up is None else 2 * up - 1 for up in columns.higher_is_better]
+    )
+    reasons = ["no column can be rated"] * len(columns.models)
+    compute = partial(win_rates if method == "win-rate" else mean_ranks, signs=signs)
     if method == "dynascore":
-        settings = _Settings.check(columns, signs, dynascore)
-        reasons = settings.reasons(columns)
-    chosen = [place for place, reason in enumerate(reasons) if not reason]
-
-    def compute(values: Floats) -> Floats:
-        rated = np.full((*values.shape[:-2], len(columns.models)), np.nan)
-        if settings is not None and chosen:
-            rated[..., chosen] = settings.compute(values[..., chosen])
-        elif settings is None and method == "win-rate":
-            rated = win_rates(values, signs)
-        elif settings is None:
-            rated = mean_ranks(values, signs)
-        return rated
-
+        settings = _check(columns, dynascore)
+        compute = partial(dynascores, signs=signs, **settings)
+        reasons = _why_none(columns, signs, **settings)
     values, draws = compute(columns.values), columns.draws
     if not isinstance(draws, str):
         known = np.isfinite(columns.values)
-        whole = np.isfinite(draws[:, known]).all(axis=1, keepdims=True)
-        draws = np.where(whole, compute(draws), np.nan)
-    rated = [place for place, sign in enumerate(signs) if sign]
-    counts = (columns.values[rated] == columns.values[rated]).sum(axis=0)
+        is_whole = np.isfinite(draws[:, known]).all(axis=1, keepdims=True)
+        draws = np.where(is_whole, compute(draws), np.nan)
+    counts = np.isfinite(columns.values[signs != 0]).sum(axis=0)
     return make_rating(
-        method,
-        dict(zip(columns.models, values.tolist(), strict=True)),
-        draws
-        if isinstance(draws, str)
-        else dict(zip(columns.models, draws.T, strict=True)),
-        confidence,
-        n=dict(zip(columns.models, counts.tolist(), strict=True)),
-        reasons=dict(zip(columns.models, reasons, strict=True)),
-        unit="%" if method == "win-rate" else "",
-        higher_is_better=method != "mean-rank",
+        method, columns.models, values, draws, counts, reasons, confidence
     )
 
 
-def win_rates(values: Floats, signs: Sequence[int]) -> Floats:
+def win_rates(values: Floats, signs: Integers) -> Floats:
     """Compute mean win rates as HELM does.
 
     On each column: (models that are worse + models that are equal / 2) / (models - 1).
@@ -120,215 +104,185 @@ def win_rates(values: Floats, signs: Sequence[int]) -> Floats:
     Returns:
         Win rates of shape (..., models); nan where a model has no column.
     """
-    return _mean(_wins(values, signs)[0])
+    return mean_of_known(_wins(values, signs)[0])
 
 
-def mean_ranks(values: Floats, signs: Sequence[int]) -> Floats:
+def mean_ranks(values: Floats, signs: Integers) -> Floats:
     """Compute the mean rank over columns, 1 for the best; equal scores share ranks.
 
     Arguments and columns that are left out are those of `win_rates`.
     """
     wins, counts = _wins(values, signs)
-    return _mean(counts - (counts - 1) * wins)
+    return mean_of_known(counts - (counts - 1) * wins)
 
 
-def _wins(values: Floats, signs: Sequence[int]) -> tuple[Floats, Floats]:
+def _wins(values: Floats, signs: Integers) -> tuple[Floats, Floats]:
     """Return win rates on each column, and how many models have a score there."""
     wins = np.full(values.shape, np.nan)
     counts = np.isfinite(values).sum(axis=-1, keepdims=True).astype(np.float64)
     for column, sign in enumerate(signs):
-        own = sign * values[..., column, :]
-        count = counts[..., column, :]
+        own, others = sign * values[..., column, :], counts[..., column, :] - 1
         worse = (own[..., :, None] > own[..., None, :]).sum(axis=-1)
         equal = (own[..., :, None] == own[..., None, :]).sum(axis=-1) - 1
-        is_rated = np.isfinite(own) & (count > 1) & (sign != 0)
-        shares = (worse + equal / 2) / np.maximum(count - 1, 1)
+        is_rated = np.isfinite(own) & (others > 0) & (sign != 0)
+        shares = (worse + equal / 2) / np.maximum(others, 1)
         wins[..., column, :] = np.where(is_rated, shares, np.nan)
     return wins, counts
 
 
-def _mean(values: Floats) -> Floats:
-    """Return the mean over columns that have a number; nan if none has."""
+def mean_of_known(values: Floats) -> Floats:
+    """Return means over the second to last axis without nan; nan if nothing is left."""
     known = np.isfinite(values)
-    sums = np.where(known, values, 0.0).sum(axis=-2)
-    counts = known.sum(axis=-2)
-    means: Floats = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    with np.errstate(invalid="ignore"):
+        means: Floats = np.where(known, values, 0).sum(axis=-2) / known.sum(axis=-2)
     return means
 
 
-class _Settings(NamedTuple):
-    """A dynascore (Ma et al. 2021) of certain columns."""
+def dynascores(
+    values: Floats, signs: Integers, perf: int, weights: Floats, offsets: Floats
+) -> Floats:
+    """Compute dynascores (Ma et al. 2021) of models that have all scores.
 
-    perf: int
-    names: tuple[str, ...]
-    signs: Floats
-    weights: Floats
-    offsets: Floats
+    Each column is divided by its average marginal rate of substitution: how much it
+    changes for one unit of perf between models that are neighbors by perf. Models of
+    equal perf keep their order.
 
-    @classmethod
-    def check(
-        cls, columns: Columns, signs: Sequence[int], settings: Dynascore | None
-    ) -> _Settings:
-        if settings is None:
-            raise EvalkitError("rank: dynascore needs `perf`, the column to convert to")
-        names = columns.names
-        for name in (settings.perf, *settings.weights, *settings.offsets):
-            if name not in names:
-                raise EvalkitError(
-                    f"rank: no column {name!r}. Use one of {', '.join(names)}"
-                )
-        weights = np.array([settings.weights.get(name, 1.0) for name in names])
-        if weights.min() < 0 or not weights.sum() > 0:
-            raise EvalkitError("rank: weights must be at least 0, and one above 0")
-        offsets = np.array([settings.offsets.get(name, 0.0) for name in names])
-        return cls(
-            names.index(settings.perf),
-            names,
-            np.array(signs, dtype=np.float64),
-            weights / weights.sum(),
-            offsets,
-        )
+    Args:
+        values: Scores of shape (..., columns, models); nan where there is none.
+        signs: By column: 1 if higher is better, -1 if lower.
+        perf: Number of the column that the others are converted to.
+        weights: By column; their sum is 1.
+        offsets: By column.
 
-    def reasons(self, columns: Columns) -> list[str]:
-        """Say for each model why it has no dynascore."""
-        for name, sign in zip(self.names, self.signs, strict=True):
-            if not sign:
-                unknown = f"it is unknown whether higher is better for {name}"
-                return [unknown] * len(columns.models)
-        lacking = [
-            [n for n, has in zip(self.names, known, strict=True) if not has]
-            for known in np.isfinite(columns.values).T
-        ]
-        reasons = [
-            f"no score for {', '.join(names)}" * bool(names) for names in lacking
-        ]
-        chosen = [place for place, reason in enumerate(reasons) if not reason]
-        if len(chosen) < 2:
-            general = "fewer than two models have all scores"
-        else:
-            general = self._degenerate(columns.values[:, chosen])
-        return [reason or general for reason in reasons]
+    Returns:
+        Dynascores of shape (..., models); nan where undefined.
+    """
+    used = weights > 0
+    rates, utilities = _substitution(values, signs, perf, offsets)
+    rates = np.where(rates > 0, rates, np.nan)[..., used, None]
+    scores = weights[used, None] * utilities[..., used, :] / rates
+    total: Floats = scores.sum(axis=-2)
+    return total
 
-    def _degenerate(self, values: Floats) -> str:
-        perf = self.names[self.perf]
-        _, rates = self._rates(values)
-        if np.isnan(rates[self.perf]):
-            return f"all models have the same {perf}"
-        for name, rate, weight in zip(self.names, rates, self.weights, strict=True):
-            if weight and not (np.isfinite(rate) and rate > 0):
-                return (
-                    f"{name} does not change with {perf}: its marginal rate of "
-                    "substitution is 0"
-                )
-        return ""
 
-    def compute(self, values: Floats) -> Floats:
-        """Compute dynascores of shape (..., models)."""
-        utilities, rates = self._rates(values)
-        used = self.weights > 0
-        rates = np.where(rates > 0, rates, np.nan)[..., used, None]
-        scores = self.weights[used, None] * utilities[..., used, :] / rates
-        total: Floats = scores.sum(axis=-2)
-        return total
+def _substitution(
+    values: Floats, signs: Integers, perf: int, offsets: Floats
+) -> tuple[Floats, Floats]:
+    """Return the marginal rates of substitution, and columns in which more is better.
 
-    def _rates(self, values: Floats) -> tuple[Floats, Floats]:
-        """Return utilities, and the average marginal rates of substitution.
+    Models without all scores are nan, and sorted behind the others.
+    """
+    whole = np.isfinite(values).all(axis=-2, keepdims=True)
+    utilities = np.where(whole, signs[:, None] * values + offsets[:, None], np.nan)
+    order = np.argsort(np.where(whole, values, np.nan)[..., perf, :], kind="stable")
+    ordered = np.take_along_axis(utilities, order[..., None, :], axis=-1)
+    steps = np.abs(np.diff(ordered))
+    of_perf = steps[..., [perf], :]
+    best = np.fmax.reduce(utilities[..., [perf], :], axis=-1, initial=-np.inf)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        is_used = of_perf > _LEAST_STEP * best[..., None]
+        sums = np.where(is_used, steps / of_perf, 0.0).sum(axis=-1)
+        return sums / is_used.sum(axis=-1), utilities
 
-        Models are sorted by perf; those of equal perf keep their order.
-        """
-        utilities = self.signs[:, None] * values + self.offsets[:, None]
-        order = np.argsort(values[..., self.perf, :], axis=-1, kind="stable")
-        ordered = np.take_along_axis(utilities, order[..., None, :], axis=-1)
-        steps = np.abs(np.diff(ordered, axis=-1))
-        of_perf = steps[..., self.perf, None, :]
-        best = utilities[..., self.perf, None, :].max(axis=-1, keepdims=True)
-        used = of_perf > _LEAST_STEP * best
-        ratios = np.where(used, steps / np.where(used, of_perf, 1.0), 0.0)
-        counts = used.sum(axis=-1).astype(np.float64)
-        rates = ratios.sum(axis=-1) / np.where(counts > 0, counts, np.nan)
-        return utilities, rates
+
+def _check(columns: Columns, settings: Dynascore | None) -> dict[str, Any]:
+    names = columns.names
+    if settings is None:
+        raise EvalkitError("rank: dynascore needs `perf`, the column to convert to")
+    for name in (settings.perf, *settings.weights, *settings.offsets):
+        if name not in names:
+            raise EvalkitError(
+                f"rank: no column {name!r}. Use one of {', '.join(names)}"
+            )
+    weights = np.array([settings.weights.get(name, 1.0) for name in names])
+    if weights.min() < 0 or not weights.sum() > 0:
+        raise EvalkitError("rank: weights must be at least 0, and one above 0")
+    offsets = np.array([settings.offsets.get(name, 0.0) for name in names])
+    perf = names.index(settings.perf)
+    return {"perf": perf, "weights": weights / weights.sum(), "offsets": offsets}
+
+
+def _why_none(
+    columns: Columns, signs: Integers, perf: int, weights: Floats, offsets: Floats
+) -> list[str]:
+    """Say for each model why it has no dynascore, if it has none."""
+    names, known = np.array(columns.names), np.isfinite(columns.values)
+    rates, _ = _substitution(columns.values, signs, perf, offsets)
+    fixed = names[(weights > 0) & ~(rates > 0)]
+    general = f"{', '.join(fixed)} does not change with {names[perf]}"
+    if known.all(axis=0).sum() < 2:
+        general = "fewer than two models have all scores"
+    elif not signs.all():
+        general = f"unknown whether higher is better for {', '.join(names[signs == 0])}"
+    elif np.isnan(rates[perf]):
+        general = f"all models have the same {names[perf]}"
+    lacking = [", ".join(names[~has]) for has in known.T]
+    return [f"no score for {columns}" if columns else general for columns in lacking]
 
 
 def make_rating(
     method: str,
-    values: Mapping[str, float],
-    draws: Mapping[str, Floats] | str,
+    models: Sequence[str],
+    values: Floats,
+    draws: Floats | str,
+    counts: Integers,
+    reasons: Sequence[str],
     confidence: float,
-    *,
-    n: Mapping[str, int],
-    reasons: Mapping[str, str] | None = None,
-    unit: str = "",
-    higher_is_better: bool = True,
 ) -> Rating:
     """Make a rating of its values and their replicates.
 
+    An interval is widened to hold its value: the replicates of a rating that jumps with
+    ranks may all lie on one side of it.
+
     Args:
         method: Name of the method.
+        models: The models.
         values: By model; nan for none.
-        draws: Joint replicates by model, or why there are none.
-        confidence: Probability of each interval, and of all ranks together.
-        n: By model, how many columns or examples it is computed from.
+        draws: Joint replicates (replicates, models), or why there are none.
+        counts: By model, how many columns or comparisons it is computed from.
         reasons: By model, why there is no value.
-        unit: `%` for shares.
-        higher_is_better: Direction of the rating.
+        confidence: Probability of each interval, and of all ranks together.
 
     Returns:
-        The rating. Each interval is widened to hold its value, from which the
-        replicates of a rating that jumps with ranks may all lie on one side.
+        The rating.
     """
+    is_share = method in ("win-rate", "length-controlled")
+    nothing: dict[str, Any] = dict.fromkeys(Score._fields)
     scores = {}
-    for model, value in values.items():
-        interval = without_interval((reasons or {}).get(model) or "no column is rated")
-        if np.isfinite(value):
-            interval = _interval(draws, model, value, confidence)
-        scores[model] = _score(
-            method, value, interval, n[model], unit, higher_is_better
-        )
-    known = {model: value for model, value in values.items() if np.isfinite(value)}
-    ranks: Mapping[str, Ranks] = {}
-    if not isinstance(draws, str):
-        ranks, _ = rank_ranges(known, draws, confidence, higher_is_better)
-    return Rating(method, scores, ranks)
-
-
-def _interval(
-    draws: Mapping[str, Floats] | str, model: str, value: float, confidence: float
-) -> Interval:
+    for place, model in enumerate(models):
+        value: Any = float(values[place])
+        if not np.isfinite(values[place]):
+            value, interval = None, without_interval(reasons[place])
+        elif isinstance(draws, str):
+            interval = without_interval(draws)
+        else:
+            interval = joint_interval(draws[:, place], confidence)
+        fixed = {
+            "metric": method,
+            "split": "",
+            "computed_on": "all",
+            "value": value,
+            "se": interval.standard_error,
+            "ci_low": None if interval.low is None else min(interval.low, value),
+            "ci_high": None if interval.high is None else max(interval.high, value),
+            "ci_method": interval.method,
+            "n": int(counts[place]),
+            "unit": "%" if is_share else "",
+            "scale": 100.0 if is_share else 1.0,
+            "higher_is_better": method != "mean-rank",
+            "reason": interval.reason,
+        }
+        scores[model] = Score(**{**nothing, **fixed})
     if isinstance(draws, str):
-        return without_interval(draws)
-    interval = joint_interval(draws[model], confidence)
-    if interval.low is None or interval.high is None:
-        return interval
-    return interval._replace(
-        low=min(interval.low, value), high=max(interval.high, value)
-    )
-
-
-def _score(
-    method: str,
-    value: float,
-    interval: Interval,
-    n: int,
-    unit: str,
-    higher_is_better: bool,
-) -> Score:
-    others: dict[str, Any] = dict.fromkeys(Score._fields)
-    fixed = {
-        "metric": method,
-        "split": "",
-        "computed_on": "all",
-        "value": float(value) if np.isfinite(value) else None,
-        "se": interval.standard_error,
-        "ci_low": interval.low,
-        "ci_high": interval.high,
-        "ci_method": interval.method,
-        "n": n,
-        "unit": unit,
-        "scale": 100.0 if unit == "%" else 1.0,
-        "higher_is_better": higher_is_better,
-        "reason": interval.reason,
+        return Rating(method, scores)
+    known = {
+        model: float(values[place])
+        for place, model in enumerate(models)
+        if np.isfinite(values[place])
     }
-    return Score(**{**others, **fixed})
+    by_model = dict(zip(models, draws.T, strict=True))
+    ranks, _ = rank_ranges(known, by_model, confidence, method != "mean-rank")
+    return Rating(method, scores, ranks)
 
 
 def rank_ranges(
@@ -354,21 +308,19 @@ def rank_ranges(
     Returns:
         The ranges by model, and why there are none.
     """
-    models = list(values)
-    if len(models) < 2:
+    if len(values) < 2:
         return {}, "fewer than two models have a score"
     sign = 1.0 if higher_is_better else -1.0
-    own = sign * np.array([values[model] for model in models])
-    drawn = sign * np.column_stack([draws[model] for model in models])
+    own = sign * np.array(list(values.values()))
+    drawn = sign * np.column_stack([draws[model] for model in values])
     defined = drawn[np.isfinite(drawn).all(axis=1)]
     if len(defined) < len(drawn) / 2:
         return {}, "scores are undefined in most bootstrap replicates"
     is_better = _better(own, defined, confidence)
-    beaten_by, beats = is_better.sum(axis=0), is_better.sum(axis=1)
-    return {
-        model: Ranks(1 + int(beaten_by[place]), len(models) - int(beats[place]))
-        for place, model in enumerate(models)
-    }, None
+    best, worst = 1 + is_better.sum(axis=0), len(own) - is_better.sum(axis=1)
+    return dict(
+        zip(values, map(Ranks, best.tolist(), worst.tolist()), strict=True)
+    ), None
 
 
 def _better(own: Floats, drawn: Floats, confidence: float) -> Any:
@@ -378,7 +330,6 @@ def _better(own: Floats, drawn: Floats, confidence: float) -> Any:
         [(drawn[:, [j]] - drawn).std(axis=0, ddof=1) for j in range(len(own))]
     )
     errors[errors <= _ROUNDING * max(1.0, float(np.abs(own).max()))] = np.inf
-    statistics = differences / errors
     is_better = np.zeros(errors.shape, dtype=np.bool_)
     while True:
         greatest = np.full(len(drawn), -np.inf)
@@ -386,7 +337,7 @@ def _better(own: Floats, drawn: Floats, confidence: float) -> Any:
             moved = (drawn[:, [j]] - drawn - differences[j]) / errors[j]
             moved[:, is_better[j]] = -np.inf
             np.maximum(greatest, moved.max(axis=1), out=greatest)
-        shown = ~is_better & (statistics > np.quantile(greatest, confidence))
+        shown = ~is_better & (differences / errors > np.quantile(greatest, confidence))
         if not shown.any():
             return is_better
         is_better |= shown

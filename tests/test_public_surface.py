@@ -646,6 +646,7 @@ def test_tools_know_every_member() -> None:
         "evalkit_schemas_standard.write_command -> evalkit_cli.commanding",
         "evalkit_benchmarks_peers.* -> evalkit_adapters_peers.*",
         "evalkit_commands_exchange.* -> evalkit_adapters_peers.*",
+        "evalkit_commands_exchange.* -> evalkit_benchmarks_peers.*",
         "evalkit_commands_site.* -> evalkit_commands_report.*",
         "evalkit_testing.schemas -> evalkit_schemas_standard",
     ]

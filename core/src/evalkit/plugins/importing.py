@@ -159,7 +159,10 @@ def read_component(component: Component) -> ReadPlugin | None:
     spec = find_spec(package)  # which does not import it
     if spec is None or spec.origin is None:
         raise PluginLoadError(f"{component.origin}: there is no package {package!r}")
-    return _read(str(Path(spec.origin).parent.joinpath(*inner, file.strip())), catalog)
+    path = Path(spec.origin).parent.joinpath(*inner, file.strip())
+    if component.kind != DATASETS:  # its kind reads it
+        return ReadPlugin(component.name, path, (path,))
+    return _read(str(path), catalog)
 
 
 def _read(text: str, catalog: Catalog) -> ReadPlugin:

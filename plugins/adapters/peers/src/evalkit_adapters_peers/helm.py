@@ -215,12 +215,12 @@ def _kept(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
 
 
 def _id_of(instance: Mapping[str, Any]) -> str:
-    name = _perturbation_of(instance)
+    name = perturbation_name(instance)
     return text_of(value_at(instance, "id"), "id") + (f"_{name}" if name else "")
 
 
-def _perturbation_of(instance: Mapping[str, Any]) -> str | None:
-    """Return the name of a copy's perturbation with its parameters."""
+def perturbation_name(instance: Mapping[str, Any]) -> str | None:
+    """Return the name of the perturbation of an instance, with its parameters."""
     if instance.get("perturbation") is None:
         return None
     described = object_row(instance["perturbation"])
@@ -231,7 +231,7 @@ def _perturbation_of(instance: Mapping[str, Any]) -> str | None:
 
 
 def _copy_fields(instance: Mapping[str, Any]) -> dict[str, Any]:
-    name = _perturbation_of(instance)
+    name = perturbation_name(instance)
     if name is None:
         return {}
     described = instance["perturbation"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ class _OfLogs:
 
     def read_file(self, path: Path) -> Iterator[dict[str, Any]]:
         """Read the samples of a log."""
-        return _samples(path)
+        with open_log(path) as (_, samples):
+            yield from samples
 
 
 class InspectLog(_OfLogs):
@@ -139,8 +141,9 @@ def _text_of_content(content: Any) -> Any:
     return "\n".join(text_of(value_at(each, "text"), "text") for each in parts)
 
 
-def _samples(path: Path) -> Iterator[dict[str, Any]]:
-    """Return the samples of a log, each with the number of epochs."""
+@contextmanager
+def open_log(path: Path) -> Iterator[tuple[Any, Iterator[dict[str, Any]]]]:
+    """Yield what a log says of its evaluation, and its samples."""
     if path.suffix.lower() == ".eval":
         with open_archive(path) as archive:
             names = archive.namelist()
@@ -151,7 +154,7 @@ def _samples(path: Path) -> Iterator[dict[str, Any]]:
             log = read_member(archive, path, "header.json")
             chosen = (name for name in names if name.startswith("samples/"))
             members = (read_member(archive, path, name) for name in chosen)
-            yield from _with_epochs(log, members)
+            yield log, _with_epochs(log, members)
         return
     log = read_document(path)
     if not isinstance(log, dict) or not isinstance(log.get("samples"), list):
@@ -159,7 +162,7 @@ def _samples(path: Path) -> Iterator[dict[str, Any]]:
             "is no log of Inspect with samples; `inspect eval --log-format json` "
             "writes one, unless --no-log-samples is given"
         )
-    yield from _with_epochs(log, log["samples"])
+    yield log, _with_epochs(log, log["samples"])
 
 
 def _with_epochs(log: Any, samples: Iterable[Any]) -> Iterator[dict[str, Any]]:

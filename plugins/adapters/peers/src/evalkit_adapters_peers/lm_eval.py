@@ -95,7 +95,7 @@ class LmEval(_OfSamples):
     settings: Parameters
 
     def _fields(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        choices, field = _choices(row), self.settings.field
+        choices, field = choices_of(row), self.settings.field
         if choices is None:
             return answers(self._texts(row), field)
         if len(choices) < 2:
@@ -150,7 +150,7 @@ class LmEvalDocs(_OfSamples):
         return doc if target is None else {**doc, target: _target(row)}
 
 
-def _choices(row: Mapping[str, Any]) -> dict[int, str] | None:
+def choices_of(row: Mapping[str, Any]) -> dict[int, str] | None:
     """Return what the likelihoods compare, by the number of its request.
 
     These are the continuations or, where all are equal, the contexts. None for other
@@ -186,7 +186,7 @@ def _likeliest(
             f"'filtered_resps' has {len(given)} values for {count} choices",
             field="filtered_resps",
         )
-    values = {number: _likelihood(given[number]) for number in choices}
+    values = {number: likelihood_of(given[number]) for number in choices}
     if by_length:
         # as the harness does, by the length of a choice without its delimiter
         lengths = {number: len(choice) for number, choice in choices.items()}
@@ -195,7 +195,7 @@ def _likeliest(
     return choices[max(known, key=values.__getitem__)] if known else None
 
 
-def _likelihood(given: Any) -> float:
+def likelihood_of(given: Any) -> float:
     """Return a log-likelihood, of `[value, is_greedy]`, both as texts."""
     value = given[0] if isinstance(given, list) and given else given
     try:
@@ -209,7 +209,7 @@ def _likelihood(given: Any) -> float:
 
 def _target(row: Mapping[str, Any]) -> Any:
     """Return the right answers; of choices that are named by their places the texts."""
-    target, choices = value_at(row, "target"), _choices(row)
+    target, choices = value_at(row, "target"), choices_of(row)
     if choices is None:
         targets = _listed(target, str)
     else:

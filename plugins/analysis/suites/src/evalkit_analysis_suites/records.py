@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evalkit import Result, Score
+
+
+def make_score(**fields: Any) -> Score:
+    """Make a score of some of its fields; the others are empty."""
+    plain = {"split": "", "computed_on": "all", "ci_method": "none", "n": 0}
+    plain |= {"unit": "", "scale": 1.0}
+    return Score(**{**dict.fromkeys(Score._fields), **plain, **fields})
 
 
 class Ranks(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -13,6 +13,8 @@ from evalkit.base.violations import shorten
 from evalkit.errors import AdapterError, SchemaError
 from evalkit_adapters_rows import read_stages
 from evalkit_benchmarks_declared.schema import Benchmark
+
+Model = TypeVar("Model", bound=BaseModel)
 
 Place = tuple[str | int, ...]
 """Keys and positions that lead to a value of a file."""
@@ -22,10 +24,19 @@ Lines = Mapping[Place, int]
 
 
 def read_benchmark(path: str | Path) -> Benchmark:
-    """Read a benchmark file.
+    """Read a benchmark file, as `read_declared` does."""
+    return read_declared(path, Benchmark)
 
-    Args:
-        path: The file, in YAML or JSON.
+
+def check_benchmark(
+    values: Any, where: str, find_lines: Callable[[], Lines] = dict
+) -> Benchmark:
+    """Check what a benchmark file says, as `check_declared` does."""
+    return check_declared(values, where, Benchmark, find_lines)
+
+
+def read_declared(path: str | Path, model: type[Model]) -> Model:
+    """Read a file, in YAML or JSON, that a closed model describes.
 
     Raises:
         SchemaError: The file cannot be read or breaks the schema. The message has a
@@ -36,31 +47,24 @@ def read_benchmark(path: str | Path) -> Benchmark:
         values = read_stages(path)
     except AdapterError as error:
         raise SchemaError(str(error)) from error
-    return check_benchmark(values, str(path), lambda: lines_of(path))
+    return check_declared(values, str(path), model, lambda: lines_of(path))
 
 
-def check_benchmark(
-    values: Any, where: str, find_lines: Callable[[], Lines] = dict
-) -> Benchmark:
-    """Check what a benchmark file says.
-
-    Args:
-        values: JSON values.
-        where: What messages call the file.
-        find_lines: Function that returns the line of each key.
-
-    Returns:
-        The benchmark.
+def check_declared(
+    values: Any, where: str, model: type[Model], find_lines: Callable[[], Lines] = dict
+) -> Model:
+    """Check the JSON values of a file, which messages call `where`.
 
     Raises:
-        SchemaError: It breaks the schema.
+        SchemaError: They break the schema.
     """
     if not isinstance(values, Mapping):
-        raise SchemaError(f"{where}: must be a mapping with the key `benchmark`")
+        key = model.__name__.lower()
+        raise SchemaError(f"{where}: must be a mapping with the key `{key}`")
     try:
-        return Benchmark.model_validate(values)
+        return model.model_validate(values)
     except ValidationError as error:
-        problems = [*_problems(error, where, find_lines())]
+        problems = [*_problems(error, where, find_lines(), model)]
         raise SchemaError("\n".join(problems)) from error
 
 
@@ -107,16 +111,19 @@ def located(where: str, lines: Lines, place: Sequence[str | int]) -> str:
     return where
 
 
-def _problems(error: ValidationError, where: str, lines: Lines) -> Iterator[str]:
+def _problems(
+    error: ValidationError, where: str, lines: Lines, model: type[BaseModel]
+) -> Iterator[str]:
     """Yield a line for each problem, once for each key."""
     found: dict[Place, tuple[int, str]] = {}
     for problem in error.errors():
         keys: Place = ()
         for number, part in enumerate(problem["loc"], start=1):
-            is_missing = number == len(problem["loc"]) and part in _known_keys(keys)
+            is_last = number == len(problem["loc"])
+            is_missing = is_last and part in _known_keys(keys, model)
             if not lines or (*keys, part) in lines or is_missing:
                 keys = (*keys, part)  # other parts name a branch of a union
-        rank, text = _ranked(problem, keys)
+        rank, text = _ranked(problem, keys, model)
         if not keys and rank == 0:  # it names its key itself
             name, _, text = text.partition(": ")
             keys = tuple(int(k) if k.isdecimal() else k for k in name.split("."))
@@ -130,11 +137,11 @@ def _problems(error: ValidationError, where: str, lines: Lines) -> Iterator[str]
             yield f"{place}: {name}: {text}" if name else f"{place}: {text}"
 
 
-def _ranked(problem: Any, keys: Place) -> tuple[int, str]:
+def _ranked(problem: Any, keys: Place, model: type[BaseModel]) -> tuple[int, str]:
     """Return a rank, which is low for the most telling problem, and its text."""
     kind, message, value = problem["type"], problem["msg"], problem["input"]
     if kind == "extra_forbidden":
-        known = _known_keys(keys[:-1])
+        known = _known_keys(keys[:-1], model)
         near = get_close_matches(str(keys[-1]), known, n=1)
         hint = f"Did you mean {near[0]!r}?" if near else f"Keys: {', '.join(known)}"
         return 0, f"unknown key. {hint}"
@@ -148,9 +155,9 @@ def _ranked(problem: Any, keys: Place) -> tuple[int, str]:
     return rank, f"{message[0].lower()}{message[1:]}, got {shorten(value)}"
 
 
-def _known_keys(place: Place) -> list[str]:
+def _known_keys(place: Place, model: type[BaseModel]) -> list[str]:
     """Return the keys that a place of the file may have."""
-    models: list[type[BaseModel]] = [Benchmark]
+    models = [model]
     for key in place:
         fields = [model.model_fields.get(str(key)) for model in models]
         inner = [m for field in fields if field for m in _models(field.annotation)]

@@ -27,9 +27,9 @@ _SAVE = (
     "scenario_instances/*/input_instances.json beside the run spec"
 )
 _JOINT = ("multiple_choice_joint", "multiple_choice_joint_chain_of_thought")
-_SEPARATE = ("multiple_choice_separate_original", "multiple_choice_separate_calibrated")
+SEPARATE = ("multiple_choice_separate_original", "multiple_choice_separate_calibrated")
 _RANKING, _LANGUAGE = "ranking_binary", "language_modeling"
-_METHODS = ("generation", *_JOINT, *_SEPARATE, _RANKING, _LANGUAGE)
+_METHODS = ("generation", *_JOINT, *SEPARATE, _RANKING, _LANGUAGE)
 _INPUT, _CANDIDATES = "input", "candidates"
 """Field of an instance's text, and of the items that are ranked."""
 _Count = Annotated[int, Field(strict=True, ge=0)]
@@ -105,7 +105,7 @@ class _RunSpec(Spec):
     annotators: list[_ObjectSpec] | None = None
 
 
-_OF_TEXTS = {
+TEXT_METRICS = {
     "exact_match": "helm-exact-match",
     "quasi_exact_match": "quasi-exact-match",
     "quasi_leave_articles_exact_match": "quasi-exact-match:articles=keep",
@@ -133,7 +133,7 @@ _OF_CLASSES: Mapping[str, Mapping[str, str | None]] = {
     "LanguageModelingMetric": {"log": "perplexity", "bits": "bits-per-byte"},
     "MachineTranslationMetric": {"bleu": "bleu"},
     "SummarizationMetric": {
-        "rouge": _OF_TEXTS["rouge_l"],
+        "rouge": TEXT_METRICS["rouge_l"],
         **dict.fromkeys(("coverage", "density", "compression")),
     },
 }
@@ -286,7 +286,7 @@ class _Run:
             problem = f"evalkit does not ask by {method!r}. It has {known}"
             raise self._refuse(problem, "method")
         for key in ("output_suffix", "global_suffix", "substitutions"):
-            if method in _SEPARATE and getattr(spec, key):
+            if method in SEPARATE and getattr(spec, key):
                 problem = "HELM would score it, not the reference. Leave it out"
                 raise self._refuse(problem, key)
         for key in ("max_tokens", "num_outputs"):
@@ -330,7 +330,7 @@ class _Run:
 
     def _of(self, spec: _ObjectSpec) -> Iterator[tuple[str, str | None]]:
         """Yield metrics of a class, with evalkit's; None where it has none."""
-        by_reference = self._method in (*_SEPARATE, _RANKING)
+        by_reference = self._method in (*SEPARATE, _RANKING)
         names = spec.args.get("names") or ()
         found = _OF_CLASSES.get(spec.name, {"": None})
         if spec.name == "RankingMetric" and self._method == _RANKING:
@@ -339,9 +339,9 @@ class _Run:
                 for name in spec.args.get("measure_names") or ()
             }
         elif by_reference and spec.name in ("BasicReferenceMetric", "BasicMetric"):
-            found = {"exact_match": "accuracy" if self._method in _SEPARATE else None}
+            found = {"exact_match": "accuracy" if self._method in SEPARATE else None}
         elif not by_reference and spec.name in ("BasicGenerationMetric", "BasicMetric"):
-            found = {name: _OF_TEXTS.get(name) for name in names}
+            found = {name: TEXT_METRICS.get(name) for name in names}
         for name, known in found.items():
             yield f"{spec.name} ({name})" if name else spec.name, known
 
@@ -405,7 +405,7 @@ class _Run:
             query = shown + escaped(spec.reference_suffix) + query
             choices = {"field": _CANDIDATES, "letters": letters}
             return found | {"method": "ranking", "query": query, "choices": choices}
-        if method == _SEPARATE[0]:
+        if method == SEPARATE[0]:
             return found | {"method": "separate", "normalise": "tokens"}
         before = spec.instructions and spec.instructions + spec.instance_prefix
         asked = f"{spec.input_prefix}Answer:{found['cue']}"  # in place of an input

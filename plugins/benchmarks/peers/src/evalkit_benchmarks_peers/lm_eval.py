@@ -33,7 +33,7 @@ _DEFAULT_METRICS = {
     "generate_until": ("exact_match",),
     _ROLLING: ("word_perplexity", "byte_perplexity", "bits_per_byte"),
 }
-_METRICS = {
+METRICS = {
     ("multiple_choice", "acc"): ("accuracy", "mean"),
     ("multiple_choice", "acc_norm"): ("lm-eval-accuracy:normalise=characters", "mean"),
     ("multiple_choice", "acc_bytes"): ("lm-eval-accuracy:normalise=bytes", "mean"),
@@ -50,8 +50,9 @@ _METRICS = {
 }
 """Metric of evalkit and aggregation by output type and metric."""
 _UNUSED = ("metric", "aggregation", "higher_is_better", "hf_evaluate", "weight_by_size")
-_FLAGS = ("ignore_case", "ignore_punctuation", "ignore_numbers")
-_FILTERS = ("regex", "remove_whitespace", "lowercase", "uppercase", "map")
+OPTIONS = ("ignore_case", "ignore_punctuation", "ignore_numbers", "regexes_to_ignore")
+"""Options of `exact_match`."""
+FILTERS = ("regex", "remove_whitespace", "lowercase", "uppercase", "map")
 _TOKENS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 _UNKNOWN = "evalkit does not use this key"
 
@@ -78,6 +79,13 @@ def read(text: str) -> ReadPlugin:
     benchmark = task.benchmark()
     made = dataset_class(benchmark, task.files[0], task.rows)
     return ReadPlugin(benchmark.name, made, task.files)
+
+
+def filter_stage(filters: list[Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the extractor stage for a list of filters, and their functions."""
+    kept = filters[: -1 if filters[-1].get("function") == "take_first" else None]
+    stage = {"kind": "lm-eval-filters", "configuration": {"filters": kept}}
+    return stage, [str(each.get("function")) for each in kept]
 
 
 class Task:
@@ -265,26 +273,22 @@ class Task:
         extract: dict[str, Any] = {}
         lists = self._values.get("filter_list") or []
         for number, each in enumerate(lists):
-            filters = list(each["filter"])
-            if filters[-1].get("function") == "take_first":
-                del filters[-1]
-            for name in (one.get("function") for one in filters):
-                if name not in _FILTERS or self._has_options:
+            stage, names = filter_stage(list(each["filter"]))
+            for name in names:
+                if name not in FILTERS or self._has_options:
                     problem = f"evalkit does not have the filter {name} here"
                     self._refuse(problem, "filter_list", number, "filter")
-            if filters or len(lists) > 1:
-                configuration = {"filters": filters}
-                stage = {"kind": "lm-eval-filters", "configuration": configuration}
+            if names or len(lists) > 1:
                 extract[component_name(each["name"])] = [stage]
         return extract
 
     def _metric(self, use: Mapping[str, Any], *place: str | int) -> Any:
         """Return the metric that computes the same value."""
         name = use.get("metric")
-        if (self._output, name) not in _METRICS:
+        if (self._output, name) not in METRICS:
             problem = f"evalkit does not have {name} of {self._output}"
             self._refuse(problem, *place, "metric")
-        metric, usual = _METRICS[self._output, str(name)]
+        metric, usual = METRICS[self._output, str(name)]
         aggregation, average = use.get("aggregation", usual), None
         if isinstance(aggregation, Function) and metric == "f1":
             average = functions.f1_average(aggregation)
@@ -293,7 +297,7 @@ class Task:
             self._refuse(problem, *place, "aggregation")
         if metric == "f1":
             return self._f1(average, *place)
-        options = (*_FLAGS, "regexes_to_ignore") if metric == "exact-match" else ()
+        options = OPTIONS if metric == "exact-match" else ()
         for key in () if self._has_options else use:  # where options have no effect
             if key not in (*_UNUSED, *options) or (key == "hf_evaluate" and use[key]):
                 self._refuse(_UNKNOWN, *place, key)

@@ -1,1 +1,152 @@
 """`evalkit import`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evalkit_cli.commanding import (
+    NO_VALUE,
+    RunsFolder,
+    draw,
+    echo,
+    echo_json,
+    format_option,
+    json_option,
+    plugin_output_to_stderr,
+    quiet_option,
+    watched,
+)
+
+if TYPE_CHECKING:
+    from evalkit_commands_exchange.importing import Imported
+
+_MOST_NAMES = 5
+
+
+@click.command("import")
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "-o",
+    "--out",
+    type=RunsFolder(),
+    default=Path("runs"),
+    help="Folder that runs are written to; imported datasets go to `imported` in it.",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="PATTERN",
+    help="Import only datasets whose name matches, such as 'helm-*'. Repeatable.",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="List the runs; evaluate and write nothing."
+)
+@json_option
+@format_option
+@quiet_option
+def import_command(
+    folder: Path,
+    out: Path,
+    only: tuple[str, ...],
+    dry_run: bool,
+    as_json: bool,
+    table_format: str,
+    quiet: bool,
+) -> None:
+    """Import the runs of other tools in a folder.
+
+    \b
+    Examples:
+      evalkit import benchmark_output/runs/v1
+      evalkit import lm-eval-output/ -o runs --only 'mmlu-*'
+      evalkit import logs/ --dry-run
+
+    Recognized are run folders of HELM, output folders of lm-evaluation-harness with
+    samples, logs of Inspect, results of SEA-HELM and `.eval_results` of the hub. Each
+    model and dataset becomes a run, and each dataset a benchmark file in `imported`
+    with its rows. The responses are scored again. The table shows the tool's numbers
+    beside evalkit's; the file original.parquet of each run holds them.
+
+    Exit codes: 0 done; 1 a run that could not be imported, or none found.
+    """  # noqa: D301 - click reads the backspace
+    from evalkit import Registry
+    from evalkit_commands_exchange.importing import import_runs
+
+    with plugin_output_to_stderr(), watched(quiet) as progress:
+        imported = import_runs(
+            folder, out, Registry(), only=only, dry_run=dry_run, progress=progress
+        )
+    if as_json:
+        echo_json(_record(imported))
+    elif imported.runs:
+        _print(imported, table_format)
+    _report(imported, folder, quiet=quiet)
+    if imported.failures or not imported.runs:
+        raise click.exceptions.Exit(1)
+
+
+def _record(imported: Imported) -> dict[str, Any]:
+    runs = [
+        {
+            "tool": run.tool,
+            "source": str(run.source),
+            "dataset": run.dataset if result is None else result.dataset,
+            "model": run.model,
+            "run": None if result is None else str(result.path),
+            "perturbed": [
+                str(each.path) for each in (result and result.perturbed) or ()
+            ],
+            "scores": compared,
+        }
+        for run, result, compared in imported.runs
+    ]
+    unread = [str(path) for path in imported.unread]
+    return {"runs": runs, "failures": imported.failures, "unread": unread}
+
+
+def _print(imported: Imported, table_format: str) -> None:
+    """Print the tool's numbers beside evalkit's."""
+    header = ["dataset", "model", "of", "original", "value"]
+    rows = [[*header, "evalkit", "value", "difference", "note"]]
+    hidden = 0
+    for run, result, compared in imported.runs:
+        for each in compared:
+            if result is not None and each["evalkit_metric"] is None:
+                hidden += 1
+                continue
+            part = each["perturbation"] or each["tag"] or "all"
+            dataset = run.dataset if result is None else str(result.dataset)
+            own = [each["evalkit_metric"] or NO_VALUE, _number(each["evalkit"])]
+            rows.append(
+                [
+                    *(dataset, run.model, part, each["metric"]),
+                    *(_number(each["original"]), *own),
+                    *(_number(each["difference"]), each["explanation"]),
+                ]
+            )
+    draw(rows, table_format, texts=(0, 1, 2, 3, 5, 8))
+    if hidden:
+        echo(f"{hidden} more numbers have no counterpart; --json lists them", err=True)
+
+
+def _number(value: float | None) -> str:
+    return NO_VALUE if value is None else f"{value:.4f}".rstrip("0").rstrip(".")
+
+
+def _report(imported: Imported, folder: Path, *, quiet: bool) -> None:
+    for place, problem in imported.failures.items():
+        echo(f"evalkit: error: {place}: {problem}", err=True)
+    if not imported.runs and not imported.failures:
+        echo(f"evalkit: error: {folder}: no run of another tool", err=True)
+    if quiet:
+        return
+    written = [result for _, result, _ in imported.runs if result is not None]
+    echo(f"{len(written)} of {len(imported.runs)} runs written", err=True)
+    if imported.unread:
+        names = [str(path.relative_to(folder)) for path in imported.unread]
+        more = " …" if len(names) > _MOST_NAMES else ""
+        shown = ", ".join(names[:_MOST_NAMES])
+        echo(f"{len(names)} files are of no imported run: {shown}{more}", err=True)

@@ -1,0 +1,170 @@
+"""Finds the members of a suite: its datasets, their variants and levels of facets."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from evalkit import Registry
+from evalkit.base.names import score_name
+from evalkit.catalog import BoundDataset, Resolver, facet_of, parse_reference
+from evalkit.errors import EvalkitError, UnknownPluginError
+from evalkit.runs import recorded
+from evalkit_analysis_suites.runs import RunPool
+from evalkit_analysis_suites.schema import Group, Leaf, Node, Normalisation, Rules
+from evalkit_benchmarks_declared import expand
+
+Scales = tuple[Normalisation, ...]
+
+
+class Branch(NamedTuple):
+    """A member of a suite whose datasets are known."""
+
+    name: str
+    leaf: Leaf | None = None
+    """The score of a dataset; None for a mean."""
+    rules: Rules = Rules()
+    """The rules of the mean."""
+    children: tuple[Branch, ...] = ()
+    scales: Scales = ()
+    """What its value is normalised by, in this order."""
+
+    def leaves(self) -> Iterator[Branch]:
+        """Yield the datasets below it, or itself."""
+        if self.leaf is not None:
+            yield self
+        for child in self.children:
+            yield from child.leaves()
+
+    def without(self, datasets: Collection[str]) -> Branch | None:
+        """Leave out datasets; None if no dataset stays."""
+        if self.leaf is not None:
+            return None if self.leaf.data in datasets else self
+        found = tuple(filter(None, (each.without(datasets) for each in self.children)))
+        return self._replace(children=found) if found else None
+
+
+class Members:
+    """The datasets that a suite may name: installed ones, and those with runs.
+
+    Args:
+        pool: The runs.
+        registry: Where datasets are found.
+    """
+
+    def __init__(self, pool: RunPool, registry: Registry) -> None:
+        self._pool = pool
+        self._registry = registry
+        self._loaded: dict[str, BoundDataset | None] = {}
+        self.notices: list[str] = []
+
+    def resolve(self, node: Node, name: str = "", scales: Scales = ()) -> Branch:
+        """Find the members of a node, and of all nodes below it."""
+        inner: Scales = ()
+        if node.normalise is not None and node.normalise.at == "children":
+            inner = (node.normalise,)
+        elif node.normalise is not None:
+            scales = (node.normalise, *scales)
+        children: list[Branch] = []
+        listed = node.of if isinstance(node.of, list) else self._tagged(node.of.tag)
+        for child in listed:
+            if isinstance(child, Group):
+                flat = {"flatten": child.flatten or node.flatten}
+                group = child.model_copy(update=flat)
+                children.append(self.resolve(group, child.name, inner))
+                continue
+            leaf = Leaf(data=child) if isinstance(child, str) else child
+            found = self._variants(leaf, inner)
+            if len(found) > 1 and not node.over:
+                rules = Rules(missing=node.missing)
+                found = (Branch(leaf.label, None, rules, found),)
+            children += found
+        levels = self._levels(children, node, node.over)
+        return Branch(name, None, node, levels, scales)
+
+    def about(self, dataset: str) -> BoundDataset | recorded.Data | None:
+        """Return what a dataset says of itself; None if nothing knows it."""
+        record = self._pool.record(dataset)
+        return self._load(dataset) if record is None else record.data
+
+    def _load(self, reference: str) -> BoundDataset | None:
+        """Load an installed dataset; None if it is not installed."""
+        if reference not in self._loaded:
+            self._loaded[reference] = None
+            try:
+                self._loaded[reference] = Resolver(self._registry).dataset(reference)
+            except UnknownPluginError:
+                pass
+            except EvalkitError as error:
+                self.notices.append(str(error))
+        return self._loaded[reference]
+
+    def _tagged(self, tag: str) -> list[str]:
+        """Return the datasets that declare a tag, those with runs first."""
+        installed = self._registry.catalog.of_kind("datasets")
+        expanded = (expand(each.name, self._registry) for each in installed)
+        asked = [name for each in expanded for name in each.evaluated]
+        loaded = [bound.name for bound in map(self._load, asked) if bound]
+        names = dict.fromkeys([*self._pool.datasets, *loaded])
+        found = [x for x in names if (about := self.about(x)) and tag in about.tags]
+        if not found:
+            raise EvalkitError(f"no dataset has the tag {tag!r}")
+        return found
+
+    def _variants(self, leaf: Leaf, scales: Scales) -> tuple[Branch, ...]:
+        """Return a branch for each variant that the reference leaves open."""
+        names = self._names(leaf.reference)
+        if len(names) == 1:
+            chosen = leaf.model_copy(update={"data": names[0], "extract": None})
+            return (Branch(leaf.label, chosen, scales=scales),)
+        own = {"extract": None, "name": None}
+        each = (leaf.model_copy(update={"data": name, **own}) for name in names)
+        return tuple(Branch(one.data, one, scales=scales) for one in each)
+
+    def _names(self, reference: str) -> list[str]:
+        """Return the datasets of a reference, as runs call them."""
+        own = parse_reference(reference)
+        has_extract = "extract" in own.parameters
+        expanded = expand(reference, self._registry).evaluated
+        texts = [names[0] if has_extract else x for x, names in expanded.items()]
+        installed = [bound.name for bound in map(self._load, texts) if bound]
+        exact = score_name(own.name, own.parameters)
+        if installed or exact in self._pool.datasets:
+            return installed or [exact]
+        others = {name: parse_reference(name) for name in self._pool.datasets}
+        return [
+            name
+            for name, other in others.items()
+            if other.name == own.name
+            and own.parameters.items() <= other.parameters.items()
+        ] or [exact]
+
+    def _levels(
+        self, children: Sequence[Branch], rules: Rules, facets: Sequence[str]
+    ) -> tuple[Branch, ...]:
+        """Make a level of means for each facet."""
+        if not facets:
+            return tuple(children)
+        levels: dict[tuple[str | None, str], list[Branch]] = {}
+        for child in children:
+            value = self._value(child, facets[0])
+            levels.setdefault((value, "" if value else child.name), []).append(child)
+        return tuple(
+            found[0]
+            if value is None
+            else Branch(value, None, rules, self._levels(found, rules, facets[1:]))
+            for (value, _), found in levels.items()
+        )
+
+    def _value(self, child: Branch, facet: str) -> str | None:
+        """Return the value that a dataset has of a facet; None for none or several."""
+        assert child.leaf is not None  # the schema has no groups in a node with `over`
+        chosen = parse_reference(child.leaf.data).parameters.get(facet)
+        about = self.about(child.leaf.data)
+        if chosen is not None or about is None:
+            return chosen
+        pairs = filter(None, map(facet_of, about.tags))
+        values = [value for name, value in pairs if name == facet]
+        if facet == "language":
+            values = values or [*about.languages]
+        return values[0] if len(values) == 1 else None

@@ -1,0 +1,263 @@
+"""Chooses the runs of a leaf: the newest complete one of each model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from evalkit import Result, read_run
+from evalkit.base.copies import FAMILY
+from evalkit.catalog import metric_of
+from evalkit.errors import StorageError
+from evalkit.places import is_offline, is_remote, missing, uri_of
+from evalkit.runs import RunRecord, RunSummary, find_differences, list_runs
+from evalkit_analysis_robustness import find_effects
+from evalkit_analysis_suites.records import Cell, make_score
+from evalkit_analysis_suites.schema import Leaf
+
+MACRO = "macro:"
+"""Prefix of a tag that stands for the mean over a facet."""
+
+
+class RunPool(NamedTuple):
+    """The runs that a leaderboard may use, the newest first."""
+
+    complete: Mapping[str, Sequence[RunSummary]]
+    """By dataset."""
+    incomplete: Mapping[str, Sequence[RunSummary]]
+    """Runs that were refused, or that have only some of the examples."""
+    notices: list[str]
+    results: dict[Path, Result]
+    """What was read of them."""
+
+    @property
+    def datasets(self) -> list[str]:
+        """The datasets with runs, by name."""
+        return sorted({*self.complete, *self.incomplete})
+
+    def record(self, dataset: str) -> RunRecord | None:
+        """Return the newest record of a dataset."""
+        runs = [*self.complete.get(dataset, ()), *self.incomplete.get(dataset, ())]
+        return runs[0].record if runs else None
+
+    def read(self, run: RunSummary) -> Result:
+        """Read a run, once."""
+        if run.path not in self.results:
+            self.results[run.path] = read_run(run.path)
+        return self.results[run.path]
+
+
+def find_pool(folders: Sequence[Path], since: datetime | None) -> RunPool:
+    """Find the runs of folders.
+
+    Args:
+        folders: Folders of runs, or run folders.
+        since: Leave out runs that were evaluated before this moment.
+
+    Raises:
+        StorageError: A folder does not exist.
+    """
+    listed = [run for folder in folders for run in _list(folder)]
+    pool = RunPool({}, {}, [run.problem for run in listed if run.problem], {})
+    runs = [
+        run
+        for run in sorted(listed, key=_moment, reverse=True)
+        if not (run.problem or run.record.perturbation)
+        and (since is None or _moment(run) >= since)
+    ]
+    counting = [run for run in runs if run.is_named and run.record.model]
+    parents = {run.record.parent for run in counting}
+    complete: dict[str, list[RunSummary]] = {}
+    incomplete: dict[str, list[RunSummary]] = {}
+    for run in runs:
+        if run not in counting:
+            incomplete.setdefault(str(run.record.dataset), []).append(run)
+        elif run.record.fingerprint not in parents:
+            complete.setdefault(str(run.record.dataset), []).append(run)
+    return pool._replace(complete=complete, incomplete=incomplete)
+
+
+def _list(folder: Path) -> list[RunSummary]:
+    if is_remote(str(folder)):
+        if found := list_runs(folder):
+            return found
+        uri = uri_of(folder)
+        raise StorageError(missing(uri) if is_offline() else f"{uri}: no runs")
+    if not folder.is_dir():
+        raise StorageError(f"{folder}: folder not found")
+    if (folder / "run.json").is_file():
+        return [run for run in list_runs(folder.parent) if run.path == folder]
+    return list_runs(folder)
+
+
+def _moment(run: RunSummary) -> datetime:
+    """Return when a run was evaluated; long ago if that is not known."""
+    return run.started or datetime.min.replace(tzinfo=UTC)
+
+
+def choose_cells(leaf: Leaf, pool: RunPool) -> list[dict[str, Cell]]:
+    """Choose the score of each model on a leaf.
+
+    Args:
+        leaf: The leaf.
+        pool: The runs. Its notices take what was left out or kept apart, and why.
+
+    Returns:
+        By model, the cells that count. A model whose run is not comparable with those
+        of most models has no value there; further groups hold the scores of these.
+    """
+    runs = pool.complete.get(leaf.data, ())
+    split = leaf.split or _main_split(leaf, pool)
+    newest: dict[str, RunSummary] = {}
+    replaced = set()
+    for run in runs:
+        if run.record.split == split:
+            last = newest.setdefault(str(run.record.model), run)
+            why = _decisive(last.record, run.record, "")
+            if why and last.run_id not in replaced:
+                replaced.add(last.run_id)
+                pool.notices.append(
+                    f"{run.record.model} on {leaf.label}: the newest run {last.run_id} "
+                    f"counts, the run {run.run_id} does not. They differ in {why}"
+                )
+    metric = _metric(leaf, [*map(pool.read, newest.values())])
+    cells = {name: _cell(leaf, metric, pool.read(run)) for name, run in newest.items()}
+    groups = sorted(_comparable(cells), key=len, reverse=True)
+    for number, group in enumerate(groups[1:], start=2):
+        why = _difference(_some(groups[0]), _some(group))
+        pool.notices.append(f"{leaf.label} [{number}]: not comparable: {why}")
+        null = make_score(metric=metric, split=split, reason=f"not comparable: {why}")
+        cells |= {model: Cell(null, (), 0) for model in group}
+    for run in pool.incomplete.get(leaf.data, ()):
+        model, record = str(run.record.model), run.record
+        if model not in cells and record.split == split:
+            why = "; ".join(record.errors) or record.status
+            reason = f"the run {run.run_id} does not count: {why}"
+            null = make_score(metric=metric, split=split, reason=reason)
+            cells[model] = Cell(null, (), 0)
+            pool.notices.append(f"{model} on {leaf.label}: {reason}")
+    for group in groups:
+        pool.notices.extend(_remarks(leaf.label, group))
+    return [cells, *groups[1:]]
+
+
+def _some(group: Mapping[str, Cell]) -> Cell:
+    return next(iter(group.values()))
+
+
+def _main_split(leaf: Leaf, pool: RunPool) -> str:
+    """Return the split with most models, and name the others."""
+    models: dict[str, set[str]] = {}
+    for runs in (pool.complete, pool.incomplete):
+        for run in () if models else runs.get(leaf.data, ()):
+            models.setdefault(run.record.split, set()).add(str(run.record.model))
+    main, *others = sorted(models, key=lambda x: (-len(models[x]), x)) or [""]
+    pool.notices.extend(f"{leaf.label}: the split {x} does not count" for x in others)
+    return main
+
+
+def _decisive(first: RunRecord, second: RunRecord, metric: str) -> str:
+    """Say why the scores of two runs cannot stand side by side; "" if they can."""
+    return "; ".join(
+        str(each)
+        for each in find_differences(first, second)
+        if not each.is_minor
+        and (each.field != "metric" or metric_of(metric, [each.name]))
+    )
+
+
+def _metric(leaf: Leaf, runs: Sequence[Result]) -> str:
+    """Name the score of a leaf, with its parameters as runs spell them."""
+    if leaf.metric is None:
+        headlines = (run.headline for run in runs)
+        return next((score.metric for score in headlines if score), "")
+    own = (run[leaf.metric].metric for run in runs if leaf.metric in run)
+    return next(own, leaf.metric)
+
+
+def _cell(leaf: Leaf, metric: str, run: Result) -> Cell:
+    tag, aggregate, scores, under, view = leaf.tag, None, run.scores, None, "all"
+    if leaf.metric is None and tag is None and run.headline is not None:
+        aggregate = run.headline.aggregate
+    if tag is not None and tag.startswith(MACRO):
+        tag, aggregate = None, tag
+    if leaf.perturbation is not None:
+        effects, name = find_effects(run), leaf.perturbation.family
+        family = f"{FAMILY}{name}"
+        under = family if family in effects.names else name
+        scores, view = tuple(effects.scores), leaf.perturbation.computed_on
+    wanted = metric, tag, aggregate, under, view
+    for score in scores:
+        kind = score.metric, score.tag, score.aggregate
+        if (*kind, score.perturbation, score.computed_on) == wanted:
+            return Cell(score, (run,), int(score.value is not None))
+    what = " of ".join(filter(None, (metric or "main score", leaf.tag, under)))
+    reason = f"the run {run.run_id} has no score {what}"
+    null = make_score(metric=metric, split=run.record.split, reason=reason)
+    return Cell(null, (run,), 0)
+
+
+def _comparable(cells: Mapping[str, Cell]) -> list[dict[str, Cell]]:
+    """Group cells whose scores can stand side by side, the newest first."""
+    groups: list[dict[str, Cell]] = []
+    for model, cell in cells.items():
+        for group in groups:
+            if not any(_difference(other, cell) for other in group.values()):
+                group[model] = cell
+                break
+        else:
+            groups.append({model: cell})
+    return groups
+
+
+def _difference(one: Cell, other: Cell) -> str:
+    """Say why two scores cannot stand side by side; "" if they can."""
+    first, second = _records(one), _records(other)
+    if first.keys() != second.keys():
+        return f"perturbations {', '.join(first)} and {', '.join(second)}"
+    metric = one.score.metric
+    found = (_decisive(first[name], second[name], metric) for name in first)
+    return next(filter(None, found), "")
+
+
+def _records(cell: Cell) -> dict[str, RunRecord]:
+    """Return the records that a score depends on, by perturbation."""
+    [run] = cell.runs
+    if cell.score.perturbation is None:
+        return {"none": run.record}
+    effects = find_effects(run)
+    members = effects.members(cell.score.perturbation)
+    named = zip(effects.perturbations, effects.runs, strict=True)
+    records = {made.name: each.record for made, each in named if made.name in members}
+    return {"none": run.record, **records}
+
+
+def _remarks(name: str, cells: Mapping[str, Cell]) -> Iterator[str]:
+    """Say what a reader of the scores of a leaf should know."""
+    runs = {model: cell.runs[0] for model, cell in cells.items()}
+    first = _some(cells).runs[0].record
+    found = [x for run in runs.values() for x in find_differences(first, run.record)]
+    minor = dict.fromkeys(str(each) for each in found if each.is_minor)
+    yield from (f"{name}: runs differ in {text}" for text in minor)
+    for model, run in runs.items():
+        where, coverage = f"{model} on {name}", cells[model].score.coverage
+        if coverage is not None and coverage < 1:
+            yield f"{where}: {coverage:.1%} of the examples scored"
+        statuses = {"missing", "invalid"}.intersection(run.record.policies.counted)
+        if counted := sum(run.counts[status] for status in statuses):
+            share = f"{counted} of {run.counts['examples']}"
+            yield f"{where}: missing or invalid predictions count as wrong: {share}"
+        if run.status == "partial":
+            yield f"{where}: partial, as a metric did not score all responses"
+        if _has_originals(run):
+            yield f"{where}: the run has perturbed examples"
+
+
+def _has_originals(run: Result) -> bool:
+    """Tell whether rows name originals, so that examples are perturbed."""
+    rows = run.examples
+    if rows is None or "input_id" not in rows.columns:
+        return False
+    return rows["input_id"].null_count() < rows.height

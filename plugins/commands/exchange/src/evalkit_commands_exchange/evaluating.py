@@ -1,0 +1,196 @@
+"""Writes imported datasets, evaluates imported responses and compares the scores."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from evalkit_commands_exchange.imports import ImportedRun, OriginalScore
+
+if TYPE_CHECKING:
+    from evalkit import Registry, Result
+
+ORIGINAL_FILE = "original.parquet"
+"""Table of a run folder: the tool's scores beside evalkit's."""
+FOLDER = "imported"
+"""Folder of the imported datasets, beside the runs."""
+
+_TOLERANCE = 1e-6
+
+
+def evaluate_imported(run: ImportedRun, out: Path, registry: Registry) -> Result:
+    """Evaluate the responses of an imported run, and write the run.
+
+    Args:
+        run: The run of the other tool.
+        out: Folder of runs; the dataset goes to `imported` in it.
+        registry: Where plugins are found.
+
+    Returns:
+        The run; its table `original.parquet` holds the tool's scores beside evalkit's.
+
+    Raises:
+        EvalkitError: The responses cannot be evaluated.
+    """
+    from evalkit import EvaluationOptions, evaluate_with
+    from evalkit_analysis_robustness import evaluate_perturbed
+
+    dataset = str(_write_dataset(run, out / FOLDER))
+    if run.extractor is not None:
+        dataset = f"{dataset}:extract={run.extractor}"
+    options = EvaluationOptions(
+        extra_metrics=run.metrics, on_missing="skip", on_invalid="skip"
+    )
+    given: dict[str, Any] = {"model": run.model, "registry": registry}
+    with TemporaryDirectory(prefix="evalkit-import-") as folder:
+        predictions = Path(folder, f"{run.source.stem}.jsonl")
+        predictions.write_bytes(_lines(run.responses))
+        system = predictions.with_name(f"{predictions.stem}.system.json")
+        system.write_text(json.dumps({"model": _provenance(run)}), encoding="utf-8")
+        if run.perturbed:
+            given["perturbed"] = [[*run.perturbed]]
+            answers = [[*run.perturbed_responses]]
+            result = evaluate_perturbed(
+                dataset,
+                predictions,
+                perturbed_predictions=answers,
+                options=options,
+                **given,
+            )
+        else:
+            result = evaluate_with(dataset, predictions, options, **given)
+        result.tables[ORIGINAL_FILE] = _table(compare_scores(run, result))
+        result.save(out)
+    return result
+
+
+def compare_scores(run: ImportedRun, result: Result | None) -> list[dict[str, Any]]:
+    """Return a row for each score of the tool, with evalkit's value and difference."""
+    return [_compare(run, score, result) for score in run.scores]
+
+
+def _compare(
+    run: ImportedRun, score: OriginalScore, result: Result | None
+) -> dict[str, Any]:
+    results = [] if result is None else [result, *(result.perturbed or ())]
+    own = [each for each in results if _perturbation(each) == score.perturbation]
+    value = None
+    if own and score.computed_by is not None:
+        value = _value(own[0], score.computed_by, score.tag)
+    difference = None
+    if value is not None and score.value is not None:
+        difference = value - score.value
+    explanation = "" if result is None else _explain(run, score, own, value, difference)
+    return {
+        "metric": score.metric,
+        "tag": score.tag,
+        "perturbation": score.perturbation,
+        "original": score.value,
+        "stderr": score.stderr,
+        "evalkit_metric": score.computed_by,
+        "evalkit": value,
+        "difference": difference,
+        "explanation": explanation,
+    }
+
+
+def _perturbation(result: Result) -> str | None:
+    perturbation = result.record.perturbation
+    return None if perturbation is None else perturbation.name
+
+
+def _value(result: Result, metric: str, tag: str | None) -> float | None:
+    """Return a score of all examples, or of those with a tag."""
+    if metric not in result:
+        return None
+    name = result[metric].metric
+    return next(
+        (
+            each.value
+            for each in result.scores
+            if (each.metric, each.tag) == (name, tag)
+        ),
+        None,
+    )
+
+
+def _explain(
+    run: ImportedRun,
+    score: OriginalScore,
+    results: list[Result],
+    value: float | None,
+    difference: float | None,
+) -> str:
+    if not run.examples:
+        return "no examples, so no run"
+    if not results or score.computed_by is None:
+        return "evalkit has no counterpart"
+    if score.value is None:
+        return f"{run.tool} has no value"
+    if value is None:
+        return "evalkit has no value"
+    if difference is None or abs(difference) <= _TOLERANCE:
+        is_own = score.counterpart is None
+        return f"mean of the scores of {run.tool}" if is_own else ""
+    counts = results[0].counts
+    lost = counts["examples"] - counts["scored"]
+    if lost:
+        return f"{lost} examples have no valid response, which evalkit leaves out"
+    return score.explanation or "unknown"
+
+
+def _table(rows: list[dict[str, Any]]) -> Any:
+    import polars as pl
+
+    numbers = ("original", "stderr", "evalkit", "difference")
+    names = rows[0] if rows else {}
+    schema = {name: pl.Float64 if name in numbers else pl.String for name in names}
+    return pl.DataFrame(rows, schema=schema)
+
+
+def _write_dataset(run: ImportedRun, folder: Path) -> Path:
+    """Write the benchmark file and its rows, unless they are there."""
+    import yaml
+
+    from evalkit_benchmarks_declared import read_benchmark
+    from evalkit_benchmarks_peers.peer_files import component_name
+
+    # logs hold samples in the order in which they ended
+    ordered = sorted(run.examples, key=lambda row: (len(row["uid"]), row["uid"]))
+    content = _lines(ordered)
+    sha256 = hashlib.sha256(content).hexdigest()
+    for name in (run.dataset, component_name(run.dataset, sha256[:8])):
+        path = folder / f"{name}.yaml"
+        declared = run.declare(name, sha256)
+        if not path.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            path.with_suffix(".jsonl").write_bytes(content)
+            text = yaml.safe_dump(declared, sort_keys=False, allow_unicode=True)
+            path.write_text(text, encoding="utf-8")
+            break
+        if read_benchmark(path).data.sha256 == sha256:
+            break
+    return path
+
+
+def _lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return "".join(lines).encode()
+
+
+def _provenance(run: ImportedRun) -> dict[str, Any]:
+    files = {
+        str(path.relative_to(run.source) if run.source.is_dir() else path.name): digest
+        for path, digest in ((path, _sha256(path)) for path in run.files)
+    }
+    imported = {"tool": run.tool, "source": run.source.name, "files": files}
+    return {"id": run.model, "imported": imported, **run.settings}
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,124 @@
+"""Runs of other tools, in the form that all importers return."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evalkit.errors import DataError
+
+Row = dict[str, Any]
+
+
+class OriginalScore(NamedTuple):
+    """A number that the other tool computed."""
+
+    metric: str
+    """Name that the tool gives it."""
+    value: float | None
+    counterpart: str | None = None
+    """Metric of evalkit that computes the same, or nearly so."""
+    column: str | None = None
+    """Field of the responses that holds it for each example."""
+    stderr: float | None = None
+    tag: str | None = None
+    """Tag of the examples that it is of. Default: all examples."""
+    perturbation: str | None = None
+    """Perturbation of the examples that it is of."""
+    explanation: str = ""
+    """Why evalkit's value may differ."""
+
+    @property
+    def computed_by(self) -> str | None:
+        """The counterpart, or else the metric that averages the column."""
+        own = None if self.column is None else f"column-mean:of={self.column}"
+        return self.counterpart or own
+
+
+class ImportedRun(NamedTuple):
+    """A run of another tool: one model on one dataset.
+
+    Examples have `uid`, `input`, `answer` and `choices`; perturbed ones also those keys
+    that `evalkit perturb` writes. Responses have `id` and `answer`.
+    """
+
+    tool: str
+    source: Path
+    """The folder or the file of the run."""
+    files: Sequence[Path]
+    """The files that were read."""
+    dataset: str
+    model: str
+    description: str
+    examples: Sequence[Row]
+    responses: Sequence[Row]
+    scores: Sequence[OriginalScore]
+    settings: Mapping[str, Any]
+    """Settings of the tool and of the model."""
+    version: str = "1"
+    """Version of the dataset."""
+    tags: Sequence[str] = ()
+    languages: Sequence[str] = ()
+    facets: Sequence[str] = ()
+    """Columns of examples that become tags."""
+    extract: Mapping[str, Any] = {}
+    """Stages of each extractor."""
+    extractor: str | None = None
+    """The extractor that the scores are of, if there are several."""
+    perturbed: Sequence[Row] = ()
+    perturbed_responses: Sequence[Row] = ()
+
+    @property
+    def metrics(self) -> list[str]:
+        """Metrics that compute the tool's scores, counterparts first."""
+        ordered = sorted(self.scores, key=lambda score: score.counterpart is None)
+        names = [name for score in ordered if (name := score.computed_by)]
+        return [*dict.fromkeys(name.partition("#")[0] for name in names)]
+
+    def declare(self, name: str, sha256: str) -> dict[str, Any]:
+        """Return the benchmark file of the dataset.
+
+        Raises:
+            DataError: Only some examples have an answer.
+        """
+        answers = [row.get("answer") for row in self.examples]
+        without = [each in (None, []) for each in answers]
+        if any(without) and not all(without):
+            uid = self.examples[without.index(True)]["uid"]
+            raise DataError(f"{self.source}: example {uid!r} has no correct answer")
+        is_choice = all(
+            isinstance(row.get("answer"), str)
+            and row["answer"] in row.get("choices", ())
+            and len(row["choices"]) > 1
+            for row in self.examples
+        )
+        data: dict[str, Any] = {"path": f"{name}.jsonl", "sha256": sha256, "id": "uid"}
+        if not all(without):
+            data["answer"] = {"text": "answer"} if is_choice else "answer"
+        if self.facets:
+            data["tags"] = {each.replace("_", "-"): each for each in self.facets}
+        answer = "choice" if is_choice else "text"
+        benchmark: dict[str, Any] = {
+            "benchmark": 1,
+            "name": name,
+            "version": self.version,
+            "description": self.description,
+            "languages": [*self.languages],
+            "tags": [*self.tags],
+            "task": {"input": {"input": "text"}, "answer": answer},
+            "data": data,
+        }
+        if self.extract:
+            benchmark["extract"] = dict(self.extract)
+        if self.metrics:
+            benchmark["headline"] = self.metrics[0]
+        of_columns = {score.computed_by for score in self.scores if score.column}
+        metrics = [name for name in self.metrics[1:] if name not in of_columns]
+        return benchmark | {"metrics": metrics}
+
+
+def column_name(tool: str, score: str) -> str:
+    """Return the field of responses that holds a score of the tool."""
+    return re.sub(r"\W", "_", f"{tool}_{score}")

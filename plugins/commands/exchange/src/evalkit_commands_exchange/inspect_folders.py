@@ -1,0 +1,133 @@
+"""Imports the logs of Inspect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from evalkit.errors import AdapterError
+from evalkit_adapters_peers.inspect_logs import InspectLog, InspectSamples, open_log
+from evalkit_adapters_peers.values import object_of, value_at
+from evalkit_benchmarks_declared.datasets import reference
+from evalkit_benchmarks_peers.peer_files import component_name
+from evalkit_commands_exchange.imports import (
+    ImportedRun,
+    OriginalScore,
+    Row,
+    column_name,
+)
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_WORTH = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+_MEANS = ("accuracy", "mean")
+_COUNTERPARTS = {"choice": "accuracy", "exact": "squad-em", "f1": "squad-f1"}
+_PARAMETERS = ("location", "ignore_case", "numeric")
+
+
+def read_inspect(path: Path) -> Iterator[Callable[[], ImportedRun]]:
+    """Read a log of Inspect: one run."""
+    yield partial(_read_log, path)
+
+
+def _read_log(path: Path) -> ImportedRun:
+    with open_log(path) as (log, each_sample):
+        samples = [*each_sample]
+    if log.get("status") != "success":
+        problem = f"the evaluation ended with the status {log.get('status')}"
+        raise AdapterError(f"{path}: {problem}. Complete it with inspect eval-retry")
+    evaluation = object_of(value_at(log, "eval"), "eval")
+    results = value_at(log, "results.scores")
+    scores = [score for each in results for score in _scores(each)]
+    is_choice = any(each["scorer"] == "choice" for each in results)
+    to_example = InspectSamples(InspectSamples.Parameters())
+    examples = [
+        _example(row, is_choice=is_choice)
+        for sample in samples
+        for row in to_example.adapt_row(sample)
+    ]
+    to_response = InspectLog(InspectLog.Parameters())
+    responses = []
+    for sample in samples:
+        [response] = to_response.adapt_row(sample)
+        values = object_of(sample.get("scores") or {}, "scores")
+        if is_choice and "error" not in response:
+            answer = value_at(values, "choice.answer")
+            response |= {"answer": _named(answer, sample["choices"])}
+        computed = {
+            score.column: _worth(values.get(score.metric.partition("/")[0]))
+            for score in scores
+            if score.column
+        }
+        sent = {"prompt": sample["input"], "reply": value_at(sample, "output")}
+        responses.append({**response, "id": str(response["id"]), **computed, **sent})
+    return ImportedRun(
+        tool="Inspect",
+        source=path,
+        files=[path],
+        dataset=component_name(str(evaluation["task"]).rpartition("/")[2]),
+        model=str(evaluation["model"]),
+        description=f"Inspect: {evaluation['task']}",
+        version=str(evaluation.get("task_version", 0)),
+        examples=examples,
+        responses=responses,
+        scores=scores,
+        settings={key: value for key, value in evaluation.items() if key != "dataset"},
+    )
+
+
+def _scores(result: Mapping[str, Any]) -> Iterator[OriginalScore]:
+    metrics = object_of(value_at(result, "metrics"), "metrics")
+    stderr = metrics.get("stderr", {}).get("value")
+    scorer, name = str(result["scorer"]), str(result["name"])
+    parameters = result.get("params") or {}
+    counterpart = _COUNTERPARTS.get(scorer)
+    if scorer in ("match", "includes"):
+        usual = {"location": "any", "strip": False} if scorer == "includes" else {}
+        chosen = {key: parameters[key] for key in _PARAMETERS if key in parameters}
+        counterpart = reference("inspect-match", {**usual, **chosen})
+    for metric, each in metrics.items():
+        if metric == "stderr":
+            continue
+        is_mean = metric in _MEANS
+        yield OriginalScore(
+            f"{name}/{metric}",
+            each["value"],
+            counterpart if is_mean else None,
+            column_name("inspect", name) if is_mean and not counterpart else None,
+            stderr=stderr if is_mean else None,
+        )
+
+
+def _worth(score: Any) -> float | None:
+    """Return the value of a score as a number; None if it has several."""
+    value = None if score is None else score.get("value")
+    if isinstance(value, str):
+        return _WORTH.get(value)
+    return float(value) if isinstance(value, bool | int | float) else None
+
+
+def _example(row: Row, *, is_choice: bool) -> Row:
+    given, answer = row.pop("input"), row.pop("target")
+    if isinstance(given, list):
+        given = "\n\n".join(f"{part['role']}: {part['content']}" for part in given)
+    if is_choice:
+        answer = _named(answer, row["choices"])
+    return {**row, "uid": str(row["uid"]), "input": given, "answer": answer}
+
+
+def _named(letters: Any, choices: Sequence[str]) -> Any:
+    """Return the choice that a letter names, or the list of several."""
+    texts = letters if isinstance(letters, list) else str(letters or "").split(",")
+    chosen = [choices[_LETTERS.index(text.strip())] for text in texts if text.strip()]
+    return chosen[0] if len(chosen) == 1 else chosen or ""
+
+
+def is_log(path: Path) -> bool:
+    """Tell whether a JSON file is a log of Inspect, by its first bytes."""
+    if path.suffix != ".json" or not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        start = b"".join(stream.read(200).split())
+    return start.startswith(b'{"version":') and b'"status":' in start

@@ -1,0 +1,176 @@
+"""Imports the output folders of lm-evaluation-harness."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from evalkit.errors import DataError
+from evalkit_adapters_peers.documents import read_document
+from evalkit_adapters_peers.lm_eval import (
+    LmEval,
+    LmEvalDocs,
+    choices_of,
+    likelihood_of,
+)
+from evalkit_adapters_peers.values import list_at, object_of
+from evalkit_benchmarks_declared.datasets import reference
+from evalkit_benchmarks_peers.lm_eval import FILTERS, METRICS, OPTIONS, filter_stage
+from evalkit_benchmarks_peers.peer_files import component_name
+from evalkit_commands_exchange.imports import (
+    ImportedRun,
+    OriginalScore,
+    Row,
+    column_name,
+)
+
+_OWN = {"uid", "id", "input", "answer", "choices", "tags", "input_id", "perturbation"}
+"""Fields of examples that have a meaning; those of documents get the prefix `doc_`."""
+
+
+def read_lm_eval(path: Path) -> Iterator[Callable[[], ImportedRun]]:
+    """Read a `results_*.json`: a run for each task and each of its filters."""
+    results = object_of(read_document(path), "results")
+    for task in object_of(results.get("configs"), "configs"):
+        scores = object_of(results["results"].get(task), f"results.{task}")
+        filters = {key.partition(",")[2] for key in scores if "," in key}
+        for name in sorted(filters):
+            yield partial(_read_task, path, results, task, name)
+
+
+def _read_task(path: Path, results: Row, task: str, filter_name: str) -> ImportedRun:
+    stamp = path.stem.removeprefix("results").removeprefix("_")
+    file = path.parent / "_".join(filter(None, ("samples", task, stamp)))
+    file = file.with_name(f"{file.name}.jsonl")
+    if not file.is_file():
+        raise DataError(f"{file}: file not found. Run lm-eval with --log_samples")
+    config = results["configs"][task]
+    scores = [*_scores(results["results"][task], filter_name, config)]
+    extract = _extractors(config)
+    to_response = LmEval(
+        LmEval.Parameters(answers="raw" if extract is not None else "filtered")
+    )
+    to_example = LmEvalDocs(LmEvalDocs.Parameters(target="answer"))
+    rows = [json.loads(line) for line in file.read_bytes().split(b"\n") if line.strip()]
+    rows = [row for row in rows if row.get("filter", filter_name) == filter_name]
+    examples = [_example(row, *to_example.adapt_row(row)) for row in rows]
+    sampled = {name: value for row in rows[:1] for name, value in row.items()}
+    scores = [
+        score
+        if score.counterpart or not isinstance(sampled.get(score.metric), int | float)
+        else score._replace(column=column_name("lm_eval", score.metric))
+        for score in scores
+    ]
+    columns = {score.column: score.metric for score in scores if score.column}
+    responses = []
+    for row in rows:
+        [response] = _ranked(row) or to_response.adapt_row(row)
+        computed = {column: row.get(name) for column, name in columns.items()}
+        sent = {"prompt": _context(row), "replies": row["resps"]}
+        responses.append({**response, "id": str(row["doc_id"]), **computed, **sent})
+    kept = ("config", "lm_eval_version", "transformers_version", "git_hash", "date")
+    version = results.get("versions", {}).get(task, 1)
+    return ImportedRun(
+        tool="lm-evaluation-harness",
+        source=path,
+        files=[path, file],
+        dataset=component_name(task, filter_name if extract is None else None),
+        extract=extract or {},
+        extractor=component_name(filter_name) if len(extract or ()) > 1 else None,
+        model=str(results.get("model_name") or path.parent.name),
+        description=f"lm-evaluation-harness: {task}",
+        version=str(version),
+        examples=examples,
+        responses=responses,
+        scores=scores,
+        settings={key: results[key] for key in kept if key in results}
+        | {"task": config, "num_fewshot": results.get("n-shot", {}).get(task)},
+        tags=[str(tag) for tag in config.get("tag") or ()],
+    )
+
+
+def _extractors(config: Row) -> dict[str, Any] | None:
+    """Return the extractor for each list of filters; None if evalkit lacks one."""
+    if config.get("output_type") == "multiple_choice":
+        return {}
+    lists = config.get("filter_list") or ()
+    if config.get("repeats", 1) != 1:
+        return None
+    extract = {}
+    for each in lists:
+        stage, names = filter_stage(each["filter"])
+        if not {*FILTERS}.issuperset(names):
+            return None
+        extract[component_name(each["name"])] = [stage]
+    return extract
+
+
+def _scores(
+    results: Row, filter_name: str, config: Mapping[str, Any]
+) -> Iterator[OriginalScore]:
+    output = config.get("output_type", "generate_until")
+    uses = {use["metric"]: use for use in config.get("metric_list") or ()}
+    for key, value in results.items():
+        name, _, of_filter = key.partition(",")
+        if of_filter != filter_name or name.endswith("_stderr"):
+            continue
+        stderr = results.get(f"{name}_stderr,{filter_name}")
+        counterpart, usual = METRICS.get((output, name), (None, None))
+        use = uses.get(name, {})
+        if use.get("aggregation", usual) != usual:
+            counterpart = None
+        if counterpart == "exact-match":
+            options = {option: use[option] for option in OPTIONS if use.get(option)}
+            counterpart = reference(counterpart, options)
+        yield OriginalScore(name, _number(value), counterpart, stderr=_number(stderr))
+
+
+def _number(value: Any) -> float | None:
+    """Return a number; `N/A` and NaN are none."""
+    is_number = isinstance(value, int | float) and not math.isnan(value)
+    return float(value) if is_number else None
+
+
+def _example(row: Row, document: Row) -> Row:
+    own = {f"doc_{key}" if key in _OWN else key: row["doc"][key] for key in row["doc"]}
+    choices = choices_of(row)
+    example = {
+        **own,
+        "uid": str(row["doc_id"]),
+        "input": _context(row),
+        "answer": document["answer"],
+    }
+    return example if choices is None else {**example, "choices": [*choices.values()]}
+
+
+def _context(row: Row) -> str:
+    """Return the prompt of the first request."""
+    arguments = row["arguments"]
+    first = arguments["gen_args_0"] if isinstance(arguments, dict) else arguments[0]
+    return str(next(iter(first.values())) if isinstance(first, dict) else first[0])
+
+
+def _ranked(row: Row) -> list[Row]:
+    """Return the choices as ranked alternatives; nothing for generated texts."""
+    choices = choices_of(row)
+    if choices is None:
+        return []
+    given = list_at(row, "filtered_resps")
+    values = {n: likelihood_of(given[n]) for n in choices}
+    known = [n for n, value in values.items() if not math.isnan(value)]
+    ranked = sorted(known, key=lambda n: -values[n])
+    return [
+        {
+            "responses": [
+                {
+                    "answer": choices[n],
+                    "logprob": values[n] if math.isfinite(values[n]) else None,
+                }
+                for n in ranked
+            ]
+        }
+    ]

@@ -106,7 +106,7 @@ def test_notes_explain_numbers_and_name_what_is_missing(board: Board) -> None:
         "win-rate",
         "rank",
     ]
-    assert "resamples the examples" in lines[1]
+    assert "resample the examples" in lines[1]
     assert notices_of(board) == [
         "film: a notice",
         "bench: no ranks: two datasets share examples",

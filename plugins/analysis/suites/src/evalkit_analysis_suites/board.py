@@ -68,8 +68,10 @@ def make_board(
     models = [*dict.fromkeys(name for found in cells.values() for name in found[0])]
     records = [x.record for x in pool.results.values()]
     notices = [*pool.notices, *members.notices]
-    if not any(cell.scored for found in cells.values() for cell in found[0].values()):
-        lines = ["no complete run has a score of the suite", *notices[:5]]
+    counted = [cell for found in cells.values() for cell in found[0].values()]
+    if not any(cell.scored for cell in counted):
+        reasons = dict.fromkeys(str(cell.score.reason) for cell in counted)
+        lines = ["no complete run has such a score", *[*notices, *reasons][:5]]
         raise DataError("; ".join(lines))
     levels = sorted({record.confidence for record in records})
     confidence = levels[0] if len(levels) == 1 else 0.95

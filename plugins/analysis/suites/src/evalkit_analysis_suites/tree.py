@@ -143,7 +143,7 @@ def _ranks(
 ) -> tuple[Mapping[str, Ranks], str | None]:
     """Compute the ranks that models may have, or say why there are none."""
     if not context.has_ranks:
-        return {}, context.draws
+        return {}, None
     known = {model: x for model, x in values.items() if x.score.value is not None}
     if any(value.score.higher_is_better is None for value in known.values()):
         return {}, "it is unknown whether higher is better"

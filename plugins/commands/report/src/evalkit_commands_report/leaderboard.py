@@ -184,15 +184,20 @@ def _board_of_runs(
     perturbed: bool,
     **options: Any,
 ) -> Board:
+    from evalkit.places import is_remote
+    from evalkit.runs import find_run
     from evalkit_analysis_suites import find_suite, make_board
     from evalkit_commands_report.leaderboard_perturbed import with_worst_cases
 
     source = click.get_current_context().get_parameter_source("folders")
     if named and source is not ParameterSource.COMMANDLINE:
         folders = ()  # those of the environment
-    places = (*folders, *named) or (Path("runs"),)
+    places = [
+        place if place.is_dir() or is_remote(str(place)) else find_run(place)
+        for place in (*folders, *named) or (Path("runs"),)
+    ]
     rules = None if suite is None else find_suite(suite)
-    board: Board = make_board(rules, places, **options)
+    board = make_board(rules, places, **options)
     return with_worst_cases(board) if perturbed else board
 
 

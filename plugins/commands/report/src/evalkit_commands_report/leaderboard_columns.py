@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evalkit_analysis_suites.records import Cell, Member
@@ -20,9 +20,9 @@ MEAN, MODEL = "mean", "model"
 """Columns that every leaderboard can be sorted by."""
 
 _METHODS = {
-    "win-rate": "share of the other models that it scores better than, a tie as a "
-    "half, on average over the columns that are rated",
-    "mean-rank": "average rank over the columns that are rated; lower is better",
+    "win-rate": "% of the other models that it scores better than, a tie as a half, "
+    "on average over the columns",
+    "mean-rank": "average rank over the columns; lower is better",
     "dynascore": "weighted mean of metrics, each converted into the main one (Ma et "
     "al. 2021)",
     "elo": "rating by pairwise verdicts; a lead of 400 is odds of 10 to 1",
@@ -169,13 +169,13 @@ def explanations(board: Board, depth: int | None = 1) -> list[str]:
 
 
 def _about_total(board: Board, total: Member) -> str:
-    rule = f"total of the suite {board.name}" if board.name else "each counts once"
+    what = f"total of the suite {board.name}" if board.name else "each dataset once"
+    line = f"{column_name(board, total)}: {what}, over {total.datasets} datasets"
     methods = {cell.score.ci_method for cell in total.cells.values()}
-    line = f"{column_name(board, total)}: over {total.datasets} datasets; {rule}"
     if "mover" in methods:
-        line += "; its interval takes the datasets as independent (MOVER)"
-    if any("bootstrap" in method for method in methods):
-        line += "; its interval resamples the examples of all models together"
+        line += "; intervals take the datasets as independent (MOVER)"
+    if "joint-bootstrap" in methods:
+        line += "; intervals resample the examples of all models jointly"
     return line
 
 
@@ -208,17 +208,28 @@ def notices_of(board: Board) -> list[str]:
     notices += [
         f"{', '.join(found)}: no ranks: {why}" for why, found in unranked.items()
     ]
+    if board.rating is not None and board.rating.method in ("win-rate", "mean-rank"):
+        method, scores, _ = board.rating
+        most = max(score.n for score in scores.values())
+        notices += [
+            f"{method}: {model} is rated on {score.n} of {most} columns"
+            for model, score in scores.items()
+            if score.n < most
+        ]
     for column in columns:
         name = column_name(board, column)
         if column.datasets or len(board.models) > 1:
-            notices += [f"{name}: {remark}" for remark in _remarks(column)]
+            notices += [
+                f"{name}: {remark}" for remark in _remarks(column, board.models)
+            ]
     return notices
 
 
-def _remarks(column: Member) -> list[str]:
+def _remarks(column: Member, models: Sequence[str]) -> list[str]:
     """Name the models without a value or an interval, or with a flag, by reason."""
-    models: dict[tuple[str, str], list[str]] = {}
-    for model, (score, _, _) in column.cells.items():
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for model in filter(column.cells.__contains__, models):
+        score = column.cells[model].score
         found = [("*", score.flag)]
         if score.value is None:
             found.append(("no value", score.reason))
@@ -226,8 +237,8 @@ def _remarks(column: Member) -> list[str]:
             found.append(("no interval", score.reason))
         for what, reason in found:
             if reason:
-                models.setdefault((what, reason), []).append(model)
+                by_reason.setdefault((what, reason), []).append(model)
     return [
         f"{what} for {', '.join(names)}: {reason}"
-        for (what, reason), names in models.items()
+        for (what, reason), names in by_reason.items()
     ]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from evalkit.runs.comparability import COMPARED_FIELDS as COMPARED_FIELDS
     from evalkit.runs.comparability import DATA_FIELDS as DATA_FIELDS
     from evalkit.runs.comparability import Difference as Difference
+    from evalkit.runs.comparability import comparison_key as comparison_key
     from evalkit.runs.comparability import find_differences as find_differences
     from evalkit.runs.finding import LATEST as LATEST
     from evalkit.runs.finding import FoundRun as FoundRun

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalkit.base.jobs import Job as KnownJob
 from evalkit.base.violations import describe, shorten
-from evalkit.base.wording import count_of
+from evalkit.base.wording import count_of, first_of
 from evalkit.predictions.alignment import Alignment, Policies
 from evalkit.predictions.beside import job_file_name
 from evalkit.predictions.problems import STATUSES
@@ -24,23 +24,21 @@ _SHOWN_PROBLEMS = 3
 _SHOWN_KEYS = 10
 
 
+_LEFT_OUT = (
+    ("unknown", "no example has its id", "no example has their ids"),
+    ("unreadable", "it cannot be read", "they cannot be read"),
+    ("unselected", "its example is not evaluated", "their examples are not evaluated"),
+)
+
+
 def alignment_notices(alignment: Alignment, policies: Policies, task: str) -> list[str]:
     """Say what a user should know about predictions that is no error."""
     counts = alignment.counts
     notices = [*_undeclared_notices(alignment, task), *alignment.notices]
-    if counts["unknown"]:
-        rows = count_of(counts["unknown"], "row")
-        whose = "its id" if counts["unknown"] == 1 else "their ids"
-        notices.append(f"{rows} left out, as no example has {whose}")
-    if counts["unreadable"]:
-        rows = count_of(counts["unreadable"], "row")
-        which = "it" if counts["unreadable"] == 1 else "they"
-        notices.append(f"{rows} left out, as {which} cannot be read")
-    if counts.get("unselected"):
-        rows = count_of(counts["unselected"], "row")
-        one = counts["unselected"] == 1
-        whose = "its example is" if one else "their examples are"
-        notices.append(f"{rows} left out, as {whose} not evaluated")
+    for status, one, several in _LEFT_OUT:
+        if count := counts.get(status):
+            why = one if count == 1 else several
+            notices.append(f"{count_of(count, 'row')} left out, as {why}")
     notices += unparsed_notice(counts["unparsed"], alignment.unparsed)
     notices += cell_notices(counts, policies)
     if counts["duplicate"] and policies.on_duplicate != "error":
@@ -79,9 +77,8 @@ def _reasons(known: Mapping[str, int]) -> str:
     """Say why answers could not be extracted, with the most frequent reason first."""
     if not known:
         return ""
-    shown = [f"{shorten(reason)} ({known[reason]})" for reason in known][:_SHOWN_KEYS]
-    more = len(known) - len(shown)
-    return f": {', '.join(shown)}" + (f", and {more} more" if more > 0 else "")
+    shown = [f"{shorten(reason)} ({known[reason]})" for reason in known]
+    return f": {first_of(shown, _SHOWN_KEYS)}"
 
 
 def _undeclared_notices(alignment: Alignment, task: str) -> list[str]:
@@ -133,11 +130,8 @@ def refusal_message(
     ]
     if hidden:
         lines.append(f"  and {', '.join(hidden)}")
-    lines += [
-        f"  notice: {notice}"
-        for notice in _undeclared_notices(alignment, str(result.task))
-    ]
-    lines += [f"  notice: {text}" for text in diagnosis.notices]
+    notices = [*_undeclared_notices(alignment, str(result.task)), *diagnosis.notices]
+    lines += [f"  notice: {text}" for text in notices]
     if result.record.predictions.adapters:
         lines += _adapted_hint(alignment)
     if result.path:
@@ -147,8 +141,6 @@ def refusal_message(
 
 OF_PARTS = "the job of all parts"
 """Stands for the file that tells of the job of a merged run."""
-
-_SAYS = " says that the job gave "
 
 
 def known_job(predictions: str | None, recorded: Job | None) -> KnownJob | None:
@@ -168,7 +160,7 @@ def job_notices(given: Mapping[str, Any], counts: Mapping[str, int]) -> Iterator
     rows = counts["predictions"] + counts.get("unselected", 0)
     if job.get("examples") not in (None, rows):
         yield (
-            f"{_name(given['name'])}{_SAYS}"
+            f"{_name(given['name'])} says that the job gave "
             f"{count_of(job['examples'], 'response')}, and there are "
             f"{count_of(rows, 'prediction')}: rates and means by example are of the "
             "former"

@@ -80,6 +80,18 @@ def find_differences(first: RunRecord, second: RunRecord) -> list[Difference]:
     return sorted(found, key=lambda each: COMPARED_FIELDS.index(each.field))
 
 
+def comparison_key(record: RunRecord) -> str:
+    """Return what `find_differences` compares, as text.
+
+    Args:
+        record: Record of a run.
+
+    Returns:
+        The text. Runs with the same one have equal differences from any other run.
+    """
+    return repr(_values(record))
+
+
 def _values(record: RunRecord) -> dict[tuple[str, str], _Value]:
     """Return what is compared, by field and name, where another run has it too."""
     data, selection, extraction = record.data, record.selection, record.extraction

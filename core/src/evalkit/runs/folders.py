@@ -1,11 +1,9 @@
 """What a run folder is and holds, and how its files are read and written.
 
-A file that is broken, or that evalkit did not write, is named: `run.json` holds size
-and SHA-256 of every other file. This finds damage, and edits by somebody who did not
-mean to deceive. Of the statistics there is one Parquet file for each metric: `position`
-(the row in `examples.parquet`), the metric's keys and its number columns. They are kept
-by example and not as sums, because intervals need what clusters and resampled examples
-have, and parts of a set that are merged may share clusters.
+`run.json` holds size and SHA-256 of every other file, so that damage and careless edits
+are noticed. Each metric has a Parquet file of its statistics: `position` (the row in
+`examples.parquet`), its keys and its number columns. They are kept by example and not
+as sums: intervals need clusters, which merged parts of a set may share.
 
 What looks like a run is a whole one. On this machine a run is written to a hidden
 folder beside its place and moved there in one step: a process that dies leaves at most

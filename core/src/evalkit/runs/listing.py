@@ -98,10 +98,9 @@ def _summarize(folder: Path) -> RunSummary:
 
 def _start(record: RunRecord) -> datetime | None:
     """Return when the evaluation of a run began; None where there is no such time."""
+    text = record.timings.started if record.timings else ""
     try:
-        started = datetime.fromisoformat(
-            record.timings.started if record.timings else ""
-        )
+        started = datetime.fromisoformat(text)
     except ValueError:
         return None
     return started if started.tzinfo else started.astimezone()

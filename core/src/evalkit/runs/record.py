@@ -4,9 +4,8 @@ Everybody who writes or reads a run's record does it through `RunRecord`. Its fi
 stand in the order in which they are written; `docs/make_run_schema.py` makes the JSON
 Schema of them and of the texts below them.
 
-A default is what a field means in a run of an older version, which did not record it.
-A field that is not set is not written either, so that a run that is read and shown
-again says no more than it did. Keys of a newer version are kept as they are.
+A field that is not set is not written, so that a run that is read and shown again says
+no more than it did. Keys of a newer version are kept as they are.
 """
 
 from __future__ import annotations

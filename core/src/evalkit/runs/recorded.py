@@ -1,7 +1,6 @@
 """The parts of a run's record: values that `RunRecord` is made of.
 
-The JSON Schema of `run.json` is made of these fields and of the texts below them. A
-default is what a field means in a run of an older version, which did not record it.
+The JSON Schema of `run.json` is made of these fields and of the texts below them.
 """
 
 from __future__ import annotations

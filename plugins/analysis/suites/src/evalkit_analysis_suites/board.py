@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from evalkit import Registry
-from evalkit.errors import DataError
+from evalkit.errors import DataError, PluginLoadError
 from evalkit.statistics.clusters import Floats
-from evalkit_analysis_suites.draws import REPLICATES, sample_name
-from evalkit_analysis_suites.members import Branch, Members
+from evalkit_analysis_suites.draws import REPLICATES
+from evalkit_analysis_suites.members import Members
 from evalkit_analysis_suites.ranks import Columns, Dynascore, rate
 from evalkit_analysis_suites.records import Board, Cell, Rating
 from evalkit_analysis_suites.runs import RunPool, choose_cells, find_pool
 from evalkit_analysis_suites.schema import Group, Leaf, Rank, Suite, Weights
-from evalkit_analysis_suites.tree import Context, Evaluated, evaluate
+from evalkit_analysis_suites.tree import (
+    Context,
+    Evaluated,
+    Values,
+    draw_values,
+    evaluate,
+)
 
 Progress = Callable[[str, float], None]
 
@@ -58,34 +65,36 @@ def make_board(
     pool = find_pool(folders, since)
     name = suite.suite if suite else ""
     suite = suite or _plain(pool)
-    members = Members(pool, Registry())
-    tree = _filtered(members.resolve(suite, name), members, rounds, languages)
+    tree = Members(pool, Registry(), rounds, languages).resolve(suite, name)
+    leaves = [branch.leaf for branch in tree.leaves() if branch.leaf is not None]
     cells: dict[Leaf, list[dict[str, Cell]]] = {}
-    for leaf in filter(None, (branch.leaf for branch in tree.leaves())):
-        progress(f"reading {leaf.label}", 0.0)
+    for leaf in leaves:
+        progress(f"reading {leaf.label}", len(cells) / len(leaves))
         asked = {"metric": leaf.metric or metric, "tag": leaf.tag or tag}
         cells[leaf] = choose_cells(leaf.model_copy(update=asked), pool)
-    models = [*dict.fromkeys(name for found in cells.values() for name in found[0])]
-    records = [x.record for x in pool.results.values()]
-    notices = [*pool.notices, *members.notices]
-    counted = [cell for found in cells.values() for cell in found[0].values()]
+    models = sorted({model for groups in cells.values() for model in groups[0]})
+    counted = [cell for groups in cells.values() for cell in groups[0].values()]
     if not any(cell.scored for cell in counted):
         reasons = dict.fromkeys(str(cell.score.reason) for cell in counted)
-        lines = ["no complete run has such a score", *[*notices, *reasons][:5]]
+        lines = ["no complete run has such a score", *[*pool.notices, *reasons][:5]]
         raise DataError("; ".join(lines))
-    levels = sorted({record.confidence for record in records})
+    levels = sorted({run.record.confidence for run in pool.results.values()})
     confidence = levels[0] if len(levels) == 1 else 0.95
     if len(levels) > 1:
         shown = " and ".join(f"{100 * level:g} %" for level in levels)
-        notices.append(f"intervals of runs are of {shown}; ranks are of 95 %")
-    has_ranks = ranks and len(models) > 1
-    why = None if has_ranks or _share_examples(cells) else "ranks were not computed"
-    context = Context(cells, models, confidence, why, has_ranks, progress)
+        pool.notices.append(f"intervals of runs are of {shown}; ranks are of 95 %")
+    not_drawn = "" if ranks else "ranks were not computed"
+    values: dict[Leaf, Values] = {}
+    for leaf, groups in cells.items():
+        progress(f"resampling {leaf.label}", len(values) / len(leaves))
+        values[leaf] = draw_values(groups[0], not_drawn)
+    apart = {leaf: groups[1:] for leaf, groups in cells.items()}
+    context = Context(values, apart, confidence, not_drawn)
     found = evaluate(tree, context)
-    rating = _rating(suite, found, context)
+    rating = _rating(suite, found, models, context)
     by, order = _order(bool(name), found, rating, models)
     best = tuple(sorted(models, key=order))
-    texts = tuple(dict.fromkeys(notices))
+    texts = tuple(dict.fromkeys(pool.notices))
     return Board(name, found.member, best, rating, confidence, texts, by)
 
 
@@ -106,55 +115,20 @@ def _plain(pool: RunPool) -> Suite:
     return Suite(suite="plain", mean=mean, of=leaves, rank=rank)
 
 
-def _filtered(
-    tree: Branch, members: Members, rounds: Collection[int], languages: Collection[str]
-) -> Branch:
-    """Leave out datasets of other rounds and languages."""
-    left_out = set()
-    for leaf in filter(None, (branch.leaf for branch in tree.leaves())):
-        about = members.about(leaf.data)
-        if about is None and (rounds or languages):
-            members.notices.append(f"{leaf.label}: left out, as nothing describes it")
-            left_out.add(leaf.data)
-        elif about is not None and not (
-            (not rounds or about.round_id in rounds)
-            and (not languages or _is_in(about.languages, languages))
-        ):
-            left_out.add(leaf.data)
-    found = tree.without(left_out)
-    if found is None:
-        raise DataError("no dataset is of these rounds and languages")
-    return found
-
-
-def _is_in(codes: Collection[str], languages: Collection[str]) -> bool:
-    """Tell whether a code is one of the languages; en-GB is in en."""
-    starts = tuple(f"{language}-".lower() for language in languages)
-    return any(f"{code}-".lower().startswith(starts) for code in codes)
-
-
-def _share_examples(cells: Mapping[Leaf, Sequence[Mapping[str, Cell]]]) -> bool:
-    """Tell whether leaves of a model are samples of the same examples."""
-    samples = Counter(
-        (model, sample_name(run.record))
-        for found in cells.values()
-        for model, cell in found[0].items()
-        for run in cell.runs
-    )
-    return any(count > 1 for count in samples.values())
-
-
-def _rating(suite: Suite, found: Evaluated, context: Context) -> Rating | None:
+def _rating(
+    suite: Suite, found: Evaluated, models: Sequence[str], context: Context
+) -> Rating | None:
     """Rate the models by the members of the suite."""
     rank = suite.rank
-    if rank is None or rank.method == "elo" or rank.method == "bradley-terry":
+    if rank is None:
         return None
+    if rank.method == "elo" or rank.method == "bradley-terry":
+        return _pairwise(rank.method, rank.verdicts, context)
     weights = suite.mean.weights if isinstance(suite.mean, Weights) else {}
     parts = [x for x in found.below if weights.get(x.member.name, 1)]
-    models = context.models
     values = np.full((len(parts), len(models)), np.nan)
     drawn = np.full((REPLICATES, *values.shape), np.nan)
-    draws: Floats | str = context.draws or drawn
+    draws: Floats | str = context.not_drawn or drawn
     directions: list[bool | None] = []
     for column, part in enumerate(parts):
         scores = {m: x for m, x in part.values.items() if x.score.value is not None}
@@ -175,13 +149,30 @@ def _rating(suite: Suite, found: Evaluated, context: Context) -> Rating | None:
     return rate(columns, rank.method, context.confidence, settings)
 
 
+def _pairwise(
+    method: Literal["elo", "bradley-terry"], path: str | None, context: Context
+) -> Rating:
+    """Rate the models by verdicts, or by their scores of single examples."""
+    try:
+        from evalkit_analysis_suites import pairwise
+    except ModuleNotFoundError as error:
+        hint = "Install it: pip install 'evalkit-analysis-suites[pairwise]'"
+        raise PluginLoadError(f"rank: {error}. {hint}") from error
+    cells = [
+        {model: value.cell for model, value in values.items() if value.cell.scored}
+        for values in context.values.values()
+    ]
+    verdicts = pairwise.read_verdicts(path) if path else pairwise.run_verdicts(cells)
+    return pairwise.rate_verdicts(verdicts, method, context.confidence)
+
+
 def _order(
     is_rated: bool, found: Evaluated, rating: Rating | None, models: Sequence[str]
 ) -> tuple[str, Callable[[str], tuple[bool, float, str]]]:
     """Choose what models are sorted by: best first, those without a number last."""
     scores = {model: value.score for model, value in found.values.items()}
     by = "mean"
-    lacks = any(scores[model].value is None for model in models)
+    lacks = any(model not in scores or scores[model].value is None for model in models)
     if rating is not None and (is_rated or lacks):
         by, scores = rating.method, {**rating.scores}
 

@@ -36,27 +36,29 @@ class Branch(NamedTuple):
         for child in self.children:
             yield from child.leaves()
 
-    def without(self, datasets: Collection[str]) -> Branch | None:
-        """Leave out datasets; None if no dataset stays."""
-        if self.leaf is not None:
-            return None if self.leaf.data in datasets else self
-        found = tuple(filter(None, (each.without(datasets) for each in self.children)))
-        return self._replace(children=found) if found else None
-
 
 class Members:
     """The datasets that a suite may name: installed ones, and those with runs.
 
     Args:
-        pool: The runs.
+        pool: The runs. Its notices take what is left out.
         registry: Where datasets are found.
+        rounds: Rounds of the datasets that are kept. Default: all.
+        languages: Languages of these; `en` keeps `en-GB` too. Default: all.
     """
 
-    def __init__(self, pool: RunPool, registry: Registry) -> None:
+    def __init__(
+        self,
+        pool: RunPool,
+        registry: Registry,
+        rounds: Collection[int] = (),
+        languages: Collection[str] = (),
+    ) -> None:
         self._pool = pool
         self._registry = registry
+        self._rounds = rounds
+        self._starts = tuple(f"{language}-".lower() for language in languages)
         self._loaded: dict[str, BoundDataset | None] = {}
-        self.notices: list[str] = []
 
     def resolve(self, node: Node, name: str = "", scales: Scales = ()) -> Branch:
         """Find the members of a node, and of all nodes below it."""
@@ -71,7 +73,8 @@ class Members:
             if isinstance(child, Group):
                 flat = {"flatten": child.flatten or node.flatten}
                 group = child.model_copy(update=flat)
-                children.append(self.resolve(group, child.name, inner))
+                branch = self.resolve(group, child.name, inner)
+                children += [branch] if branch.children else []
                 continue
             leaf = Leaf(data=child) if isinstance(child, str) else child
             found = self._variants(leaf, inner)
@@ -87,6 +90,18 @@ class Members:
         record = self._pool.record(dataset)
         return self._load(dataset) if record is None else record.data
 
+    def _keeps(self, dataset: str) -> bool:
+        """Tell whether a dataset is of the rounds and languages."""
+        if not (self._rounds or self._starts):
+            return True
+        about = self.about(dataset)
+        if about is None:
+            self._pool.notices.append(f"{dataset}: left out, as nothing describes it")
+            return False
+        codes = [f"{code}-".lower() for code in about.languages]
+        is_in = not self._starts or any(code.startswith(self._starts) for code in codes)
+        return is_in and (not self._rounds or about.round_id in self._rounds)
+
     def _load(self, reference: str) -> BoundDataset | None:
         """Load an installed dataset; None if it is not installed."""
         if reference not in self._loaded:
@@ -96,7 +111,7 @@ class Members:
             except UnknownPluginError:
                 pass
             except EvalkitError as error:
-                self.notices.append(str(error))
+                self._pool.notices.append(str(error))
         return self._loaded[reference]
 
     def _tagged(self, tag: str) -> list[str]:
@@ -113,7 +128,7 @@ class Members:
 
     def _variants(self, leaf: Leaf, scales: Scales) -> tuple[Branch, ...]:
         """Return a branch for each variant that the reference leaves open."""
-        names = self._names(leaf.reference)
+        names = [*filter(self._keeps, self._names(leaf.reference))]
         if len(names) == 1:
             chosen = leaf.model_copy(update={"data": names[0], "extract": None})
             return (Branch(leaf.label, chosen, scales=scales),)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
 from evalkit import DataError, Result, Score
 from evalkit import score as score_lists
-from evalkit_analysis_robustness import Effects, find_effects
-from evalkit_commands_exchange.exported import dump, file_name, label
+from evalkit_analysis_robustness import find_effects
+from evalkit_commands_exchange.exported import (
+    dump,
+    file_name,
+    label,
+    shown,
+    whole_scores,
+)
 
 _LIMITS = (
     "dynabench: scores have no place for confidence intervals, numbers of examples and "
@@ -42,35 +48,42 @@ def dynabench_files(
         yield path, dump(_row(run, notices))
 
 
-def _row(run: Result, notices: list[str]) -> dict[str, Any]:
-    main = run.headline
-    name = "" if main is None else main.metric.partition(":")[0]
-    if main is None or main.value is None or name not in _METRICS:
+def _main_score(run: Result, notices: list[str]) -> Score:
+    """Return the first score that Dynabench knows, the main one if it does."""
+    known = whole_scores(run, notices)
+    scores = [
+        score
+        for score in known.values()
+        if score.is_whole and score.metric.partition(":")[0] in _METRICS
+    ]
+    if not scores:
         raise DataError(
-            f"{label(run)}: the main score must be one of {', '.join(_METRICS)}, got "
-            f"{main and main.metric}. Evaluate with one of these as the first metric"
+            f"{label(run)}: Dynabench needs one of the metrics {', '.join(_METRICS)}, "
+            f"got {', '.join(known) or 'none'}. Add one with `evalkit rescore`"
         )
-    metric, effects = _METRICS[name], find_effects(run)
-    metadata: dict[str, Any] = {metric: _perf(main)}
-    metadata["perf_by_tag"] = _by_tag(run.scores, main.metric, notices)
+    if scores[0] != next(iter(known.values())):
+        notices.append(f"{label(run)}: perf is {scores[0].metric}")
+    return scores[0]
+
+
+def _row(run: Result, notices: list[str]) -> dict[str, Any]:
+    main = _main_score(run, notices)
+    metadata = _metadata(run.scores, main.metric, "", notices)
     deltas: dict[str, float] = {}
+    effects = find_effects(run)
     for family in _FAMILIES:
-        view = f"family:{family}"
-        scores = [
-            score
-            for score in effects.scores
-            if (score.perturbation, score.computed_on) == (view, "perturbed")
+        perturbed = [
+            each
+            for each, known in zip(effects.runs, effects.perturbations, strict=True)
+            if known.label_effect == "invariant" and family in known.families
         ]
-        whole = next(
-            (x for x in scores if x.metric == main.metric and x.is_whole), None
-        )
-        if whole is None or whole.value is None:
-            continue
-        metadata[f"{family}-{metric}"] = _perf(whole)
-        metadata[f"{family}-perf_by_tag"] = _by_tag(scores, main.metric, notices)
-        delta = _unperturbed_percent(run, effects, view)
-        if delta is not None:
-            deltas[family] = metadata[family] = delta
+        if not all(each.record.includes_examples for each in (run, *perturbed)):
+            notices.append(f"{label(run)}: no {family}, as the run holds no examples")
+        elif perturbed:
+            rows = [row for each in perturbed for row in _counted(each)]
+            scores = _score(main.metric, rows, run)
+            metadata |= _metadata(scores, main.metric, f"{family}-", notices)
+            deltas[family] = _unperturbed_percent(main.metric, rows, _counted(run))
     job = {
         column: round(score.value, 2)
         for name, column in _JOB.items()
@@ -84,71 +97,72 @@ def _row(run: Result, notices: list[str]) -> dict[str, Any]:
         "pretty_perf": f"{_perf(main)} %",
         **deltas,
         **job,
-        "metadata_json": dump(metadata | job, indent=None),
+        "metadata_json": dump(metadata | deltas | job, indent=None),
     }
 
 
+def _counted(run: Result) -> list[dict[str, Any]]:
+    """Return the examples that scores are about."""
+    assert run.examples is not None
+    counted = run.record.policies.counted
+    return [x for x in run.examples.iter_rows(named=True) if x["status"] in counted]
+
+
+def _score(metric: str, rows: Sequence[Mapping[str, Any]], run: Result) -> Any:
+    """Score perturbed examples, each of which counts once."""
+    return score_lists(
+        metric,
+        [row["pred"] for row in rows],
+        [row["answer"] for row in rows],
+        labels=run.record.labels,
+        tags=[row["tags"] for row in rows],
+        answer_kind=run.record.answer_kind,
+    ).scores
+
+
+def _unperturbed_percent(
+    metric: str,
+    rows: Iterable[Mapping[str, Any]],
+    originals: Iterable[Mapping[str, Any]],
+) -> float:
+    """Return the mean agreement of perturbed examples with the original's prediction.
+
+    The agreement of each original and the mean are rounded, as in Dynabench.
+    """
+    predicted = {row["id"]: row["pred"] for row in originals}
+    pairs = [row for row in rows if predicted.get(row["input_id"]) is not None]
+    agreements = score_lists(
+        _INNER.get(metric, metric),
+        [row["pred"] for row in pairs],
+        [predicted[row["input_id"]] for row in pairs],
+        tags=[[row["input_id"]] for row in pairs],
+    ).scores
+    of_originals = [x for x in agreements if x.tag is not None and x.aggregate is None]
+    return round(fmean(map(_perf, of_originals)), 2)
+
+
 def _perf(score: Score) -> float:
-    assert score.value is not None
-    value = score.value * score.scale
+    value = shown(score)
     return value if score.metric.partition(":")[0] in _UNROUNDED else round(value, 2)
 
 
-def _by_tag(
-    scores: Iterable[Score], metric: str, notices: list[str]
-) -> list[dict[str, Any]]:
-    tags = []
+def _metadata(
+    scores: Iterable[Score], metric: str, prefix: str, notices: list[str]
+) -> dict[str, Any]:
+    """Return the score of the whole set and those of tags."""
+    name, tags = _METRICS[metric.partition(":")[0]], []
+    metadata: dict[str, Any] = {}
     for score in scores:
-        if score.metric != metric or score.tag is None or score.aggregate is not None:
+        if score.metric != metric or score.aggregate is not None:
             continue
         if score.value is None:
-            notices.append(
-                f"{metric} of the tag {score.tag} is missing: {score.reason}"
-            )
+            where = score.tag or "the dataset"
+            notices.append(f"{prefix}{name} of {where} is missing: {score.reason}")
             continue
         perf = _perf(score)
-        tags.append(
-            {
-                "tag": score.tag,
-                "pretty_perf": f"{perf} %",
-                "perf": perf,
-                "perf_std": None,
-                "perf_dict": {_METRICS[metric.partition(":")[0]]: perf},
-            }
-        )
-    return tags
-
-
-def _unperturbed_percent(run: Result, effects: Effects, family: str) -> float | None:
-    """Return the mean over originals of the agreement of their perturbed examples.
-
-    The agreement is that of the predictions with the prediction for the original; both
-    it and the mean are rounded.
-    """
-    if run.examples is None or not run.record.includes_examples:
-        return None
-    predicted = dict(run.examples.select("id", "pred").iter_rows())
-    pairs: list[tuple[str, Any]] = []
-    for perturbed in effects.runs:
-        known, frame = perturbed.record.perturbation, perturbed.examples
-        if known is None or frame is None or known.label_effect != "invariant":
+        if score.tag is None:
+            metadata[f"{prefix}{name}"] = perf
             continue
-        if known.name in effects.members(family):
-            pairs += frame.select("input_id", "pred").iter_rows()
-    known_pairs = [
-        (original, prediction)
-        for original, prediction in pairs
-        if predicted.get(original) is not None
-    ]
-    if not known_pairs:
-        return None
-    assert run.headline is not None
-    name = run.headline.metric.partition(":")[0]
-    found = score_lists(
-        _INNER.get(name, name),
-        [prediction for _, prediction in known_pairs],
-        [predicted[original] for original, _ in known_pairs],
-        tags=[[original] for original, _ in known_pairs],
-    )
-    agreements = [score for score in found.scores if score.tag is not None]
-    return round(fmean(_perf(score) for score in agreements), 2)
+        shown_perf = {"pretty_perf": f"{perf} %", "perf": perf, "perf_std": None}
+        tags.append({"tag": score.tag, **shown_perf, "perf_dict": {name: perf}})
+    return metadata | {f"{prefix}perf_by_tag": tags}

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from evalkit.errors import DataError
-
 if TYPE_CHECKING:
     from evalkit import Result, Score
 
@@ -44,8 +42,7 @@ def by_model(runs: Iterable[Result]) -> dict[str, list[Result]]:
 
 def started(run: Result) -> datetime:
     """Return when a run was evaluated."""
-    if run.record.timings is None:
-        raise DataError(f"{run.path or run.run_id}: the run does not record its time")
+    assert run.record.timings is not None
     return datetime.fromisoformat(run.record.timings.started)
 
 

@@ -85,6 +85,8 @@ def _writer(format: Format) -> Writer:
 def _exportable(run: Result, notices: list[str]) -> Result:
     """Refuse a run that has no scores or is no run of its own."""
     record, where = run.record, run.path or run.run_id
+    if record.timings is None:
+        raise DataError("scores of two lists cannot be exported. Use evaluate()")
     if record.status == "refused":
         raise DataError(f"{where}: the run was refused, so it has no scores to export")
     if record.perturbation is not None:

@@ -15,6 +15,7 @@ from evalkit_commands_exchange.exported import (
     dump,
     file_name,
     input_text,
+    label,
     rows_of,
     texts_of,
     whole_scores,
@@ -116,8 +117,6 @@ class _Run:
             "method": "generation",
             "model": self.run.model,
             "model_deployment": self.run.model,
-            "max_train_instances": 0,
-            "num_outputs": 1,
         }
 
     def _instance(self, row: Mapping[str, Any], copies: Counter[Any]) -> dict[str, Any]:
@@ -147,11 +146,10 @@ class _Run:
     def _request_state(
         self, row: Mapping[str, Any], instance: Mapping[str, Any], trial: int
     ) -> dict[str, Any]:
-        model = {"model": self.run.model, "model_deployment": self.run.model}
         state = {
             "instance": instance,
             "train_trial_index": trial,
-            "request": {**model, "prompt": instance["input"]["text"]},
+            "request": {"model": self.run.model, "model_deployment": self.run.model},
             "num_train_instances": 0,
             "prompt_truncated": False,
         }
@@ -194,7 +192,12 @@ class _Run:
             yield self._stat(name, score.value)
         for score in self.effects.scores:
             described = self._view(score)
-            if score.is_whole and described and score.value is not None:
+            if described is None or not score.is_whole:
+                continue
+            if score.value is None:
+                what = f"{score.metric}, {score.computed_on}"
+                self._notices.append(f"{label(self.run)}: no {what}: {score.reason}")
+            else:
                 yield self._stat(score.metric, score.value, described)
 
     def _view(self, score: Score) -> dict[str, Any] | None:
@@ -237,7 +240,7 @@ class _Schema:
     def add(self, run: _Run) -> None:
         """Add the scores of a run."""
         for name, score in run.scores.items():
-            self._metrics[name] = {"name": name}
+            self._metrics[name] = {"name": name, "display_name": name}
             if score.higher_is_better is not None:
                 self._metrics[name]["lower_is_better"] = not score.higher_is_better
         group = self._groups.setdefault(

@@ -147,13 +147,16 @@ def interval_line(
 
 
 def axis_line(axis: Axis) -> Markup:
-    """Draw the ticks of an axis, for the head of a column."""
+    """Draw the ticks of an axis, for the head of a column, with a name to be read."""
     labels = [
         element("text", text, x=f"{axis.place(value)}%", y=12, text_anchor="middle")
         for value, text in axis.ticks
     ]
-    return element(
-        "svg", labels, class_="axis", height=16, width="100%", aria_hidden="true"
+    return fragment(
+        element("span", "Plot", class_="unseen"),
+        element(
+            "svg", labels, class_="axis", height=16, width="100%", aria_hidden="true"
+        ),
     )
 
 

@@ -1,6 +1,6 @@
 "use strict";
-// Sorts the table of a leaderboard by the header that is activated.
-for (const table of document.querySelectorAll("table.board")) {
+// Sorts a table by the header that is activated.
+for (const table of document.querySelectorAll("table.board, table.sortable")) {
   const [body] = table.tBodies;
   const headers = [...table.tHead.rows[0].cells];
 

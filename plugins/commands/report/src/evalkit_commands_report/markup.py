@@ -27,7 +27,7 @@ class Markup(str):
 Child: TypeAlias = "str | int | Iterable[Child] | None"
 """What an element holds: Markup as it is, anything else as an escaped text."""
 
-_VOID = frozenset({"meta", "input", "br", "col"})
+_VOID = frozenset({"meta", "link", "input", "br", "col"})
 """Elements without content and end."""
 
 _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")

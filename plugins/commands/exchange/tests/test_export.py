@@ -1,0 +1,444 @@
+"""What `evalkit export` writes, by the schemas of other tools and by their programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from huggingface_hub import ModelCard, parse_eval_result_entries
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+from evalkit import DataError, Dataset, Result, evaluate
+from evalkit_adapters_rows import Rows
+from evalkit_analysis_robustness import evaluate_perturbed
+from evalkit_cli.main import cli
+from evalkit_commands_exchange.exporting import Export, export_runs
+from evalkit_testing import check_command
+
+RIGHT, WRONG = "entailed", "neutral"
+Copy = tuple[str, str, str]
+"""Original, family and prediction of a perturbed example."""
+
+
+def example(uid: str, answer: str, **more: Any) -> dict[str, Any]:
+    inputs = {"context": "It rains.", "hypothesis": uid, "source": uid}
+    return {"uid": uid, **inputs, "label": answer, "text": answer, **more}
+
+
+def responses(answers: Mapping[str, str], task: str = "nli") -> list[dict[str, str]]:
+    field = "label" if task == "nli" else "text"
+    return [{"id": uid, field: answer} for uid, answer in answers.items()]
+
+
+def predicted(
+    predictions: Mapping[str, str],
+    copies: Sequence[Copy] = (),
+    answers: Mapping[str, str] | None = None,
+    task: str = "nli",
+    **options: Any,
+) -> Result:
+    """Evaluate predictions; all answers are RIGHT by default."""
+    answers = answers or dict.fromkeys(predictions, RIGHT)
+    rows = [example(uid, answer) for uid, answer in answers.items()]
+    options = {"model": "org/model", "metrics": ["accuracy"], **options}
+    perturbed = [
+        example(
+            f"{uid}-{number}",
+            answers[uid],
+            input_id=uid,
+            perturbation=f"by-{family}",
+            label_effect="invariant",
+            families=[family],
+        )
+        for number, (uid, family, _) in enumerate(copies)
+    ]
+    of_originals = responses(predictions, task)
+    if not perturbed:
+        return evaluate(None, of_originals, data=rows, task=task, **options)
+    ids = [row["uid"] for row in perturbed]
+    of_copies = dict(zip(ids, [answer for *_, answer in copies], strict=True))
+    return evaluate_perturbed(
+        None,
+        of_originals,
+        data=rows,
+        task=task,
+        perturbed=[perturbed],
+        perturbed_predictions=[responses(of_copies, task)],
+        **options,
+    )
+
+
+def read(export: Export, name: str) -> Any:
+    """Read the one file of this name, or name with `*`."""
+    [path] = [path for path in export.files if path.match(name)]
+    text = path.read_text(encoding="utf-8")
+    return yaml.safe_load(text) if path.suffix == ".yaml" else json.loads(text)
+
+
+class Closed(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Perturbation(Closed):
+    name: str
+    robustness: bool = False
+    fairness: bool = False
+    computed_on: str = "perturbed"
+    seed: int | None = None
+
+
+class MetricName(Closed):
+    name: str
+    split: str
+    perturbation: Perturbation | None = None
+
+
+class Stat(Closed):
+    name: MetricName
+    count: int
+    sum: float
+    sum_squared: float
+    min: float
+    max: float
+    mean: float
+    variance: float
+    stddev: float
+
+
+class InstanceStats(Closed):
+    instance_id: str
+    perturbation: Perturbation | None = None
+    train_trial_index: int
+    stats: list[Stat]
+
+
+HELM_RUN = [
+    ("i0", "robustness", WRONG),
+    ("i0", "fairness", RIGHT),
+    ("i1", "robustness", RIGHT),
+]
+HELM_MEANS = {
+    (None, None): 2 / 3,
+    ("by-robustness", "perturbed"): 0.5,
+    ("by-fairness", "perturbed"): 1,
+    ("by-robustness", "original"): 0.5,
+    ("by-robustness", "worst"): 0,
+    ("by-fairness", "original"): 1,
+    ("by-fairness", "worst"): 1,
+    ("robustness", "worst"): 1 / 3,
+    ("fairness", "worst"): 2 / 3,
+}
+"""What HELM computes of HELM_RUN and the originals right, wrong and right."""
+
+
+@pytest.fixture(scope="module")
+def robust() -> Result:
+    originals = {"i0": RIGHT, "i1": WRONG, "i2": RIGHT}
+    return predicted(originals, HELM_RUN, keep=["context", "hypothesis"])
+
+
+def test_statistics_are_those_that_helm_computes(
+    robust: Result, tmp_path: Path
+) -> None:
+    export = export_runs("helm", [robust], tmp_path)
+    stats = TypeAdapter(list[Stat]).validate_python(read(export, "stats.json"))
+    means = {}
+    for stat in stats:
+        by = stat.name.perturbation
+        if stat.name.name == "accuracy":
+            means[by and by.name, by and by.computed_on] = stat.mean
+    assert means == pytest.approx(HELM_MEANS)
+
+
+def test_instances_are_those_that_helm_reads(robust: Result, tmp_path: Path) -> None:
+    export = export_runs("helm", [robust], tmp_path)
+    entries = TypeAdapter(list[InstanceStats]).validate_python(
+        read(export, "per_instance_stats.json")
+    )
+    found = [
+        (entry.instance_id, entry.perturbation and entry.perturbation.name, stat.mean)
+        for entry in entries
+        for stat in entry.stats
+    ]
+    assert found == [
+        *(("i0", None, 1), ("i1", None, 0), ("i2", None, 1)),
+        ("i0", "by-fairness", 1),
+        *(("i0", "by-robustness", 0), ("i1", "by-robustness", 1)),
+    ]
+    states = read(export, "scenario_state.json")["request_states"]
+    assert len(states) == len(entries)
+    assert states[0]["instance"] == {
+        "input": {"text": "context: It rains.\nhypothesis: i0"},
+        "references": [{"output": {"text": RIGHT}, "tags": ["correct"]}],
+        "split": "test",
+        "id": "i0",
+    }
+    assert states[0]["result"]["completions"][0]["text"] == RIGHT
+
+
+def test_missing_responses_have_no_result(tmp_path: Path) -> None:
+    answers = dict.fromkeys(("a", "b"), RIGHT)
+    run = predicted({"a": RIGHT}, answers=answers, on_missing="wrong")
+    export = export_runs("helm", [run], tmp_path)
+    states = read(export, "scenario_state.json")["request_states"]
+    assert ["result" in state for state in states] == [True, False]
+    [stat] = [x for x in read(export, "stats.json") if x["name"]["name"] == "accuracy"]
+    assert stat["mean"] == 0.5
+
+
+def test_replications_are_trials_and_texts_keep_their_answers(tmp_path: Path) -> None:
+    texts = [("1", "So: A"), ("1", "None"), ("2", "So: B"), ("2", "So: A")]
+    run = evaluate(
+        data=[{"uid": uid, "source": "?", "text": "A"} for uid in "12"],
+        task="text-generation",
+        predictions=[
+            {"id": uid, "text": text, "_replication_": str(number % 2)}
+            for number, (uid, text) in enumerate(texts)
+        ],
+        model="m",
+        metrics=["exact-match"],
+        rows=Rows(extract="after:So:"),
+    )
+    export = export_runs("helm", [run], tmp_path)
+    states = read(export, "scenario_state.json")["request_states"]
+    found = [(x["train_trial_index"], x["output_mapping"]) for x in states]
+    assert found == [
+        (0, {"So: A": "A"}),
+        (1, {}),
+        (0, {"So: B": "B"}),
+        (1, {"So: A": "A"}),
+    ]
+
+
+def test_lm_eval_results(robust: Result, tmp_path: Path) -> None:
+    export = export_runs("lm-eval", [robust], tmp_path)
+    results = read(export, "org__model/results_*.json")
+    [(task, scores)] = results["results"].items()
+    score = robust["accuracy"]
+    assert scores == {
+        "alias": task,
+        "accuracy,none": score.value,
+        "accuracy_stderr,none": score.se,
+    }
+    for name in (
+        "versions",
+        "configs",
+        "group_subtasks",
+        "n-samples",
+        "higher_is_better",
+    ):
+        assert [*results[name]] == [task]
+    [path] = [path for path in export.files if path.suffix == ".jsonl"]
+    samples = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(x["target"], x["filtered_resps"], x["accuracy"]) for x in samples] == [
+        (RIGHT, [RIGHT], 1),
+        (RIGHT, [WRONG], 0),
+        (RIGHT, [RIGHT], 1),
+    ]
+    assert "perturbations" in export.notices[0]
+
+
+def task_class(
+    name: str, group: str | None = None, language: str = "id"
+) -> type[Dataset]:
+    competency, _, own = name.partition("/")
+    tags = [
+        f"competency:{competency}",
+        *([f"aggregation-group:{group}"] if group else []),
+    ]
+
+    def load(self: Dataset, split: str) -> list[dict[str, Any]]:
+        return [example(str(number), RIGHT) for number in range(10)]
+
+    attributes = {"name": own, "task": "nli", "tags": tags, "languages": [language]}
+    return type("Task", (Dataset,), {**attributes, "load": load})
+
+
+def percent(dataset: type[Dataset], right: int, **options: Any) -> Result:
+    """Evaluate a model that is right in so many tens of percent."""
+    labels = {str(n): RIGHT if n < right else WRONG for n in range(10)}
+    options = {"metrics": ["accuracy"], **options}
+    return evaluate(dataset(), responses(labels), model="org/model", **options)
+
+
+def test_totals_are_those_of_seahelm(tmp_path: Path) -> None:
+    runs = [
+        percent(task_class("nlg/tr-a", "translations"), 9),
+        percent(task_class("nlg/tr-b", "translations"), 7),
+        percent(task_class("nlg/abs"), 2),
+        percent(task_class("nlu/sent", language="th"), 8),
+    ]
+    results = read(export_runs("seahelm", runs, tmp_path), "*_seahelm_results_*.json")
+    assert results["id"]["nlg"] == {
+        "tr-a": {"accuracy": 90},
+        "tr-b": {"accuracy": 70},
+        "abs": {"accuracy": 20},
+        "translations": pytest.approx(80),
+        "total": pytest.approx(50),
+    }
+    assert results["id"]["total"] == pytest.approx(50)
+    assert results["total"] == pytest.approx(65)
+    without = evaluate(
+        task_class("nlu/qa")(),
+        responses({"0": RIGHT}),
+        model="org/model",
+        metrics=["mcc"],
+        on_missing="skip",
+    )
+    export = export_runs("seahelm", [*runs, without], tmp_path)
+    results = read(export, "*_seahelm_results_*.json")
+    assert results["id"]["nlu"] == {"qa": {}, "total": None}
+    assert (results["id"]["total"], results["total"]) == (None, None)
+    assert any("mcc is missing" in notice for notice in export.notices)
+    with pytest.raises(DataError, match="needs a dataset of one language"):
+        export_runs("seahelm", [predicted({"a": RIGHT})], tmp_path)
+
+
+def test_scores_are_those_of_dynabench(tmp_path: Path) -> None:
+    labels = {"1": "entailed", "2": "contradictory", "3": "contradictory"}
+    answers = {"1": "entailed", "2": "neutral", "3": "contradictory"}
+    copies = [
+        ("1", "fairness", "entailed"),
+        ("1", "fairness", "neutral"),
+        ("2", "fairness", "contradictory"),
+    ]
+    row = read(
+        export_runs("dynabench", [predicted(labels, copies, answers)], tmp_path),
+        "*.json",
+    )
+    metadata = json.loads(row.pop("metadata_json"))
+    assert metadata == {
+        "accuracy": 66.67,
+        "perf_by_tag": [],
+        "fairness-accuracy": 33.33,
+        "fairness-perf_by_tag": [],
+        "fairness": 75.0,
+    }
+    expected = {
+        "perf": 66.67,
+        "perf_std": None,
+        "pretty_perf": "66.67 %",
+        "fairness": 75.0,
+    }
+    assert row.items() >= expected.items()
+    with pytest.raises(DataError, match="Dynabench needs one of the metrics"):
+        export_runs("dynabench", [predicted(labels, metrics=["mcc"])], tmp_path)
+
+
+def test_dynabench_rounds_agreement_twice(tmp_path: Path) -> None:
+    folder = os.environ.get("EVALKIT_TEST_ORACLES")
+    if not folder:
+        pytest.skip("EVALKIT_TEST_ORACLES names no folder")
+    text = (Path(folder) / "dynabench_metrics.json").read_text(encoding="utf-8")
+    cases = [
+        x for x in json.loads(text)["cases"] if x["metric"] == "unperturbed_percent"
+    ]
+    metrics = {"accuracy": "accuracy", "macro_f1": "macro-f1", "squad_f1": "squad-f1"}
+    for case in cases:
+        originals = {str(n): each for n, each in enumerate(case["targets"])}
+        groups = zip(originals, case["predictions"], strict=True)
+        copies = [(uid, "robustness", each) for uid, group in groups for each in group]
+        names = [metrics[case["inner"]]]
+        run = predicted(originals, copies, originals, "text-generation", metrics=names)
+        row = read(export_runs("dynabench", [run], tmp_path), "*.json")
+        assert row["robustness"] == case["value"]
+
+
+def test_the_hub_parses_cards_and_results(tmp_path: Path) -> None:
+    dataset = task_class("nlu/gpqa")
+    dataset.source_url = "https://huggingface.co/datasets/org/gpqa/tree/main"
+    run = percent(dataset, 9, metrics=["accuracy", "f1:label=entailed"])
+    export = export_runs("hub", [run, predicted({"a": RIGHT})], tmp_path)
+    card = ModelCard.load(tmp_path / "org__model/README.md").data
+    assert card.model_name == "org/model"
+    assert card.eval_results is not None
+    first, second, third = card.eval_results
+    assert (first.task_type, first.dataset_type, first.dataset_split) == (
+        *("nli", "org/gpqa", "test"),
+    )
+    assert (first.metric_type, first.metric_value) == ("accuracy", 0.9)
+    assert second.metric_args == {"label": "entailed"}
+    assert third.metric_value == 1
+    [entry] = parse_eval_result_entries(read(export, ".eval_results/gpqa.yaml"))
+    assert (entry.dataset_id, entry.task_id, entry.value) == ("org/gpqa", "gpqa", 0.9)
+    assert entry.notes == "accuracy, n = 10, 95% CI 0.5958 to 0.9821"
+    assert any("no .eval_results" in notice for notice in export.notices)
+
+
+def test_runs_that_no_format_holds_are_refused(robust: Result, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="of perturbed examples"):
+        export_runs("helm", robust.perturbed or (), tmp_path)
+    with pytest.raises(DataError, match="same model, dataset and split"):
+        export_runs("helm", [robust, robust], tmp_path)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_command(
+    robust: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    check_command("export", runs=[["helm", "no-such-run"]])
+    robust.save("runs")
+    result = CliRunner().invoke(
+        cli, ["export", "helm", "org/model", "-o", "o", "--json"]
+    )
+    assert result.exit_code == 0, result.output
+    printed = json.loads(result.stdout)
+    assert len(printed["files"]) == 6
+    assert all(Path(name).is_file() for name in printed["files"])
+
+
+def run_peer(variable: str, *command: str) -> str:
+    """Run Python with the package of an installation, such as lm_eval."""
+    folder = os.environ.get(variable)
+    if not folder:
+        pytest.skip(f"{variable} names no installed package")
+    path = {**os.environ, "PYTHONPATH": str(Path(folder).parent)}
+    ended = subprocess.run(
+        [sys.executable, *command], env=path, check=True, capture_output=True, text=True
+    )
+    return ended.stdout
+
+
+@pytest.mark.slow
+def test_helm_summarizes(robust: Result, tmp_path: Path) -> None:
+    own = percent(task_class("nlu/qa"), 9)
+    export_runs("helm", [robust, own], tmp_path)
+    schema = str(tmp_path / "schema.yaml")
+    run_peer(
+        *("EVALKIT_HELM", "-m", "helm.benchmark.presentation.summarize"),
+        *("-o", str(tmp_path), "--suite", "evalkit", "--schema-path", schema),
+        *("--schema-validation", "error"),
+    )
+    path = tmp_path / "runs/evalkit/groups/all.json"
+    tables = {table["title"]: table for table in json.loads(path.read_text())}
+    values = {
+        title: [cell.get("value") for cell in table["rows"][0]][2:]
+        for title, table in tables.items()
+    }
+    assert values["Main"] == pytest.approx([2 / 3, 0.9])
+    assert values["Robustness"] == pytest.approx([1 / 3])
+    assert values["Fairness"] == pytest.approx([2 / 3])
+    displayed = next(tmp_path.glob("runs/evalkit/data*/display_predictions.json"))
+    assert len(json.loads(displayed.read_text())) == 6
+
+
+@pytest.mark.slow
+def test_lm_eval_makes_its_table(robust: Result, tmp_path: Path) -> None:
+    export = export_runs("lm-eval", [robust], tmp_path)
+    [path] = [str(path) for path in export.files if path.suffix == ".json"]
+    program = (
+        "import json, sys; from lm_eval.utils import make_table;"
+        "print(make_table(json.load(open(sys.argv[1]))))"
+    )
+    table = run_peer("EVALKIT_LM_EVAL", "-c", program, path)
+    assert re.search(r"accuracy\|↑ +\|0\.6667\|± +\|0\.2722", table)

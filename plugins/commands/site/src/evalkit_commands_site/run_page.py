@@ -1,0 +1,132 @@
+"""The page of a run: the sections of `evalkit report`, and some wrong answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evalkit.errors import EvalkitError
+from evalkit.reporting import count_of
+from evalkit.runs import find_wrong
+from evalkit_commands_report.gathering import gather
+from evalkit_commands_report.intervals import mark_symbols
+from evalkit_commands_report.markup import (
+    Child,
+    Markup,
+    element,
+    fragment,
+    raw_element,
+    script_json,
+    table,
+    without_empty_columns,
+)
+from evalkit_commands_report.numbers import tag_columns
+from evalkit_commands_report.page import SECTIONS
+from evalkit_commands_site.frame import article
+from evalkit_commands_site.gathering import (
+    Collection,
+    SiteRun,
+    dataset_page,
+    model_page,
+    page_name,
+)
+
+if TYPE_CHECKING:
+    from evalkit import Result
+
+UP = "../"
+_LONGEST = 300
+"""Characters of an answer or a prediction that are shown."""
+
+
+def run_content(
+    collection: Collection, run: SiteRun, result: Result, examples: int
+) -> Markup:
+    """Return the page of a run, with at most `examples` wrong answers."""
+    [group] = gather([result], None)
+    name = "run"
+    data = script_json({name: tag_columns(group)})
+    return _page(
+        run,
+        mark_symbols(),
+        _related(collection, run),
+        [section(group, name) for section in SECTIONS],
+        _wrong_answers(result, examples),
+        raw_element("script", data, type="application/json", id="evalkit-data"),
+    )
+
+
+def damaged_content(run: SiteRun, why: str) -> Markup:
+    """Return the page of a run whose files cannot be read."""
+    return _page(run, element("p", why, class_="warning"))
+
+
+def _page(run: SiteRun, *content: Child) -> Markup:
+    record = run.record
+    perturbed = record.perturbation and f"perturbed by {record.perturbation.name}"
+    compare = f"{UP}compare.html#first={page_name(record.fingerprint)}"
+    return article(
+        fragment(run.model, element("small", " on "), run.dataset),
+        *content,
+        about=(
+            element("a", run.dataset, href=UP + dataset_page(run.dataset)),
+            element("a", run.model, href=UP + model_page(run.model)),
+            f"split {record.split}" if record.split else None,
+            perturbed,
+            run.moment,
+            record.status,
+            element("a", "Compare with another run", href=compare),
+        ),
+    )
+
+
+def _related(collection: Collection, run: SiteRun) -> Markup | None:
+    """Link to the run of the unperturbed examples, and to those of perturbed ones."""
+    record = run.record
+    links: list[Child] = []
+    for other in collection.datasets[run.dataset]:
+        perturbation = other.record.perturbation
+        if other.record.fingerprint == record.original:
+            links.append(other.link(UP, "the unperturbed examples"))
+        elif perturbation and other.record.original == record.fingerprint:
+            links.append(other.link(UP, perturbation.name))
+    items = [element("li", link) for link in links]
+    lead = element("p", "Runs that belong to this one:", class_="note")
+    return fragment(lead, element("ul", items)) if items else None
+
+
+def _wrong_answers(result: Result, most: int) -> Markup | None:
+    if not most or not result.record.includes_examples or result.status == "refused":
+        return None
+    heading = element("h2", "Wrong answers", id="run-wrong")
+    try:
+        wrong = find_wrong(result)
+    except EvalkitError as error:
+        body = element("p", f"{error}.", class_="note")
+    else:
+        count = wrong.rows.height
+        header: list[Child] = ["Id", "Answer", "Prediction", "Score", "Note", "Tags"]
+        rows: list[list[Child]] = [
+            [
+                _text(row[name])
+                for name in ("id", "answer", "pred", "score", "note", "tags")
+            ]
+            for row in wrong.rows.head(most).iter_rows(named=True)
+        ]
+        by = f" by {wrong.metric}" if wrong.metric else ""
+        said = f"{count} of {count_of(wrong.n, 'example')} are wrong{by}"
+        said += f"; the first {most} are shown." if count > most else "."
+        header, rows = without_empty_columns(header, rows)
+        texts = range(len(header))
+        shown = table(header, rows, texts=texts, caption="Examples") if rows else None
+        body = fragment(element("p", said, class_="note"), shown)
+    return element("section", heading, body, aria_labelledby="run-wrong")
+
+
+def _text(value: Any) -> str:
+    """Return a value of an example as a short text."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return ", ".join(map(_text, value))
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -1,0 +1,114 @@
+"""The data of the site's scripts, as scripts: a page that is a file loads no JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from evalkit.catalog import metric_of
+from evalkit_cli.commanding import (
+    for_terminal,
+    score_label,
+    show_coverage,
+    show_interval,
+    show_n,
+    show_value,
+)
+from evalkit_commands_report.markup import script_json
+from evalkit_commands_site.gathering import Collection, Facets, SiteRun, page_name
+
+if TYPE_CHECKING:
+    from evalkit import Result, Score
+    from evalkit.runs import RunRecord
+
+INDEX = "data/index.js"
+
+
+def scores_file(run: SiteRun) -> str:
+    """Return the path of the file of a run's scores."""
+    return f"data/{run.page.removeprefix('runs/').removesuffix('.html')}.js"
+
+
+def facets_of(result: Result) -> Facets:
+    """Return what a run can be found by."""
+    tags = {score.tag for score in result.scores if score.tag is not None}
+    return Facets((*result.record.metric_names,), (*sorted(tags),))
+
+
+def index_script(collection: Collection, facets: Mapping[str, Facets]) -> str:
+    """Return the script that holds what all runs can be found and compared by."""
+    numbers: dict[tuple[str, ...], int] = {}
+
+    def number(values: tuple[str, ...]) -> int:
+        return numbers.setdefault(values, len(numbers))
+
+    runs = [
+        {
+            "id": page_name(run.record.fingerprint),
+            "page": run.page,
+            "scores": scores_file(run),
+            "dataset": run.dataset,
+            "model": run.model,
+            "split": for_terminal(run.record.split),
+            "perturbation": run.record.perturbation and run.record.perturbation.name,
+            "status": run.record.status,
+            "moment": run.moment,
+            "kind": run.kind,
+            "metrics": number(facets[run.record.fingerprint].metrics),
+            "tags": number(facets[run.record.fingerprint].tags),
+            "languages": number(run.record.data.languages),
+        }
+        for run in collection.runs
+    ]
+    differences = {
+        f"{first}-{second}": [
+            {
+                "text": for_terminal(str(each)),
+                "metric": each.name if each.field == "metric" else None,
+                "minor": each.is_minor,
+            }
+            for each in found
+        ]
+        for (first, second), found in collection.differences.items()
+        if found
+    }
+    value = {"runs": runs, "sets": [*numbers], "differences": differences}
+    return f"window.evalkitSite = {script_json({**value, 'scores': {}})};\n"
+
+
+def scores_script(run: SiteRun, scores: Sequence[Score]) -> str:
+    """Return the script that holds the scores of a run."""
+    rows = [_row(score, run.record) for score in scores]
+    key = script_json(page_name(run.record.fingerprint))
+    return f"window.evalkitSite.scores[{key}] = {script_json(rows)};\n"
+
+
+def _row(score: Score, record: RunRecord) -> list[Any]:
+    """Return what the comparison of two runs shows of a score."""
+    names = record.metric_names
+    share, _ = show_coverage(score)
+    number = None if score.value is None else score.value * score.scale
+    return [
+        metric_of(score.metric, names) or score.metric,
+        for_terminal(score_label(score)),
+        for_terminal(_about(score)),
+        score.is_whole or (score.aggregate or "").startswith("macro:"),
+        number,
+        show_value(score),
+        show_interval(score, record.bounds),
+        show_n(score),
+        f"{share} scored" if share else "",
+        for_terminal(score.reason or ""),
+    ]
+
+
+def _about(score: Score) -> str:
+    """Name the examples that a score is about."""
+    kind, _, facet = (score.aggregate or "").partition(":")
+    parts = [
+        f"{kind} of {facet}" if kind in ("worst", "gap") else "",
+        score.tag or "",
+        score.perturbation or "",
+        "" if score.computed_on == "all" else score.computed_on,
+    ]
+    return ", ".join(part for part in parts if part) or "all examples"

@@ -26,7 +26,7 @@ CORE = Path("core/src/evalkit")
 DATA = "templates"
 """Folders of Python that is data: it is copied into new packages, never imported."""
 
-GENERATED = ("cli.md", "coverage.md", "authoring/mistakes.md")
+GENERATED = ("cli.md", "coverage.md", "authoring/mistakes.md", "reference/hooks.md")
 """Pages of `docs` that a script writes as a whole."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

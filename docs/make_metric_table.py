@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -14,9 +13,8 @@ PAGE = Path(__file__).with_name("metrics.md")
 START, END = "<!-- tables: make_metric_table.py -->\n", "<!-- end of tables -->\n"
 
 HEADER = (
-    "| metric | what | range | answers | reads besides | merges by | interval |"
-    " source |\n"
-    "|---|---|---|---|---|---|---|---|\n"
+    "| metric | what | range | answers | reads besides | merges by | interval |\n"
+    "|---|---|---|---|---|---|---|\n"
 )
 ARROWS: Mapping[bool | None, str] = {True: "↑", False: "↓", None: ""}
 HOOKS: Mapping[str, str] = {
@@ -56,7 +54,6 @@ def _row(entry: EntryPoint) -> str:
         ", ".join(_columns(attributes)),
         _merges(entry.load(), attributes["merges"]),
         attributes["interval"] or _default_interval(entry.load()),
-        _source(described["documentation"]),
     )
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
 
@@ -84,11 +81,6 @@ def _merges(metric: type, merges: Mapping[str, str]) -> str:
 def _default_interval(metric: type) -> str:
     by_example = any(hasattr(metric, name) for name in ("score_example", "score_batch"))
     return "t" if by_example else "bootstrap"
-
-
-def _source(documentation: str) -> str:
-    found = re.search(r"^Source: ((?:.+\n?)+)", documentation, re.MULTILINE)
-    return " ".join(found[1].split()) if found else ""
 
 
 def pages() -> Iterator[tuple[Path, str]]:

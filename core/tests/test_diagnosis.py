@@ -13,13 +13,9 @@ from evalkit.base.violations import Violation
 from evalkit.diagnosis import (
     find_causes,
     guess_columns,
-    guess_data_columns,
-    how_to_map,
     label_forms,
     labels_in_other_form,
     labels_of,
-    map_options,
-    shown_columns,
     unknown_labels,
 )
 
@@ -40,46 +36,8 @@ def test_names_for_one_thing_are_near(field: str, column: str) -> None:
     assert guess_columns([field], [column, "_"]) == {field: column}
 
 
-@pytest.mark.parametrize(("field", "column"), [("label", "length"), ("id", "text")])
-def test_other_names_are_not(field: str, column: str) -> None:
-    assert guess_columns([field], [column]) == {}
-
-
-def test_the_nearest_come_first() -> None:
-    found = shown_columns(["label"], ["length", "gold", "Label"])
-    assert found == "'Label', 'gold', 'length'"
-    many = [f"c{n}" for n in range(14)]
-    assert shown_columns(["label"], many).endswith("'c11' and 2 more")
-    assert shown_columns(["label"], []) == "none"
-
-
-def test_a_column_that_is_named_as_a_label_is_a_row_and_no_header() -> None:
-    frame, labels = pl.DataFrame({"fine": ["bad"], "yes": ["no"]}), ["yes", "no"]
-    columns = frame.columns
-    assert guess_data_columns(frame, ["label"], columns, "label", labels) == {}
-    assert shown_columns(["label"], columns, labels).endswith("the first line)")
-
-
 def test_each_column_is_guessed_once_and_the_nearest_field_has_it() -> None:
     assert guess_columns(["statement", "text"], ["Text"]) == {"text": "Text"}
-
-
-def test_two_that_are_as_near_are_no_guess() -> None:
-    assert guess_columns(["label"], ["gold", "target"]) == {}
-
-
-def test_values_speak_for_a_column_and_rule_others_out() -> None:
-    columns = ["gold", "verdict", "key", "index"]
-    fitting, unfit = {"label": ["verdict"]}, {"id": ["key"]}
-    found = guess_columns(["id", "label"], columns, fitting, unfit)
-    assert found == {"id": "index", "label": "verdict"}
-
-
-def test_options_are_quoted_for_the_shell() -> None:
-    mapping = {"label": "my gold"}
-    assert map_options("data", mapping) == ["--map", "label=my gold"]
-    assert "--map 'label=my gold'" in how_to_map("data", mapping)
-    assert how_to_map("predictions", {}).startswith("--map-predictions FIELD=COLUMN")
 
 
 @pytest.mark.parametrize(
@@ -99,10 +57,6 @@ def test_ids_in_another_form_are_named(
     ids = pl.Series(["other", *known])
     [cause] = find_causes([], ["strange", *unknown], ids)
     assert f"such as {unknown[0]!r} for {known[0]!r}: they differ in {words}" in cause
-
-
-def test_ids_that_are_only_different_have_no_cause() -> None:
-    assert not [*find_causes([], ["test-8", "x"], pl.Series(["test-7", "y"]))]
 
 
 def test_floats_as_ids_are_named_and_other_violations_are_not() -> None:

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from enum import Enum
 from pathlib import Path
@@ -235,15 +235,6 @@ def test_defaults_aliases_and_validators_hold(make: Any) -> None:
     assert found["length"].to_list() == [None, 3]
 
 
-def test_copies_keep_the_keys_that_the_data_has() -> None:
-    bound = task(Written, example=WRITTEN[0])
-    originals = read_originals(dataset(WRITTEN), bound, "test", Selection(), False)
-    assert [example.row for example in originals.examples()] == [
-        {"uid": "1", "sentence": "one", "language": "en", "length": None, "label": "x"},
-        {"uid": "2", "sentence": "two", "language": "de", "length": 3, "label": "x"},
-    ]
-
-
 @pytest.mark.parametrize("given", [WRITTEN, [WRITTEN[0]]])
 def test_rows_and_files_are_perturbed_alike(
     given: list[dict[str, Any]], tmp_path: Path
@@ -288,37 +279,6 @@ def test_a_default_that_no_row_overrides_fills_the_column(tmp_path: Path) -> Non
         assert found["level"].to_list() == [1] * 3
 
 
-def test_a_converter_sees_defaults_of_rows_that_nobody_asks_pydantic_about(
-    tmp_path: Path,
-) -> None:
-    rows = [{"uid": str(k), "text": "t", "label": "x"} for k in range(3)]
-    path = tmp_path / "data.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    seen: list[Any] = []
-
-    def convert(self: Any, example: Mapping[str, Any]) -> dict[str, Any]:
-        seen.append((example["language"], example["level"]))
-        return {"id": example["uid"], "answer": "x"}
-
-    for given in (rows, path, pl.DataFrame(rows)):
-        load(Plain, given, rows[0], label_field_converter=convert)
-    assert seen == [("en", 1)] * 9
-
-
-def test_a_default_fills_the_rows_that_lack_the_field(tmp_path: Path) -> None:
-    rows: Sequence[dict[str, Any]] = [
-        {"uid": "1", "text": "t", "label": "x"},
-        {"uid": "2", "text": "t", "label": "x", "level": 5, "language": "de"},
-        {"uid": "3", "text": "t", "label": "x"},
-    ]
-    path = tmp_path / "data.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    for given in (rows, path, pl.DataFrame(rows)):
-        found = load(Plain, given, rows[0]).inputs
-        assert found["language"].to_list() == ["en", "de", "en"]
-        assert found["level"].to_list() == [1, 5, 1]
-
-
 class Loose(BaseModel):
     uid: str
     anything: Any = None
@@ -337,12 +297,6 @@ def test_a_field_without_a_type_is_json_whichever_way_it_came() -> None:
         assert found.nested["anything"] == [row["anything"] for row in rows]
 
 
-def test_a_value_that_pydantic_reads_as_another_one_is_that_one() -> None:
-    rows = [{"uid": "1", "lax": "7", "label": "x"}, {"uid": "2", "label": "x"}]
-    found = load(Loose, rows, rows[0]).inputs["lax"]
-    assert (found.dtype, found.to_list()) == (pl.Int64, [7, 0])
-
-
 def test_a_value_that_no_column_holds_is_named() -> None:
     rows = [{"uid": "1", "label": "x"}, {"uid": "2", "lax": 2**70, "label": "x"}]
     with pytest.raises(
@@ -354,17 +308,3 @@ def test_a_value_that_no_column_holds_is_named() -> None:
         SchemaError, match=r"\(uid '1'\): anything: must be a value tha"
     ):
         load(Loose, rows, {"uid": "1"})
-
-
-def test_null_in_a_table_means_the_default() -> None:
-    class Nullable(BaseModel):
-        uid: str
-        wanted: str | None
-        level: int = 3
-
-    frame = pl.DataFrame(
-        {"uid": ["1", "2"], "wanted": [None, "w"], "level": [None, 4], "label": "x"}
-    )
-    found = load(Nullable, frame, {"uid": "1", "wanted": None}).inputs
-    assert found["wanted"].to_list() == [None, "w"]
-    assert found["level"].to_list() == [3, 4]

@@ -140,22 +140,6 @@ def test_a_row_without_a_cluster_is_one_of_its_own(
     assert found.ci == pytest.approx((scores.mean() - half, scores.mean() + half))
 
 
-def test_several_columns_make_a_cluster_together(run: Callable[..., Result]) -> None:
-    rows = [
-        {"template": "x", "person": 1},
-        {"template": "x", "person": 1},
-        {"template": "x", "person": 2},
-        {"template": "y", "person": 1},
-        {"template": "y", "person": None},
-        {"template": "y", "person": None},
-        {"template": None, "person": None},
-        {"template": None, "person": None},
-    ]
-    found = run(Hit, rows, RIGHT, dataset="two")["hit"]
-    # a row counts alone where one column names nothing
-    assert (found.n_clusters, found.ci_method) == (7, "wilson-clustered")
-
-
 @pytest.mark.parametrize(
     ("originals", "clusters"),
     [
@@ -185,23 +169,11 @@ def test_data_that_are_no_copies_have_no_clusters(
     assert result.to_dict()["cluster"] == []
 
 
-def test_a_data_set_that_names_a_cluster_keeps_it(run: Callable[..., Result]) -> None:
-    rows = [{"template": n % 4, "input_id": "9"} for n in range(8)]
-    assert run(Hit, rows, RIGHT)["hit"].n_clusters == 4
-
-
 def test_a_cluster_column_that_is_not_there_is_named(
     run: Callable[..., Result],
 ) -> None:
     with pytest.raises(DataError, match=r"cluster names the column 'nowhere', which"):
         run(Hit, templates(["x"] * 8), RIGHT, dataset="unknown")
-
-
-def test_the_bootstrap_says_that_clusters_were_drawn(
-    run: Callable[..., Result],
-) -> None:
-    found = run(get_share, templates(list("xxyyzzww")), RIGHT)["share"]
-    assert (found.ci_method, found.n_clusters) == ("bootstrap-clustered", 4)
 
 
 PEOPLE = [
@@ -231,16 +203,6 @@ def test_clusters_that_are_chosen_are_as_those_that_are_declared(
     assert chosen.run_id not in (declared.run_id, plain.run_id)
     without = "2 examples without a value of template or person: each is a cluster of "
     assert told(chosen) == [f"{without}its own"] * (declaring == "two")
-
-
-def test_chosen_clusters_take_the_place_of_the_declared(
-    run: Callable[..., Result],
-) -> None:
-    rows = [{"template": "x", "person": n % 3} for n in range(8)]
-    result = run(Hit, rows, RIGHT, cluster="person")
-    assert result["hit"].n_clusters == 3
-    assert told(result) == ["clusters are by person, not by template as the data set's"]
-    assert not told(run(Hit, PEOPLE, RIGHT, cluster="template"))
 
 
 @pytest.mark.parametrize(
@@ -298,17 +260,6 @@ def test_a_row_without_one_of_the_values_is_a_cluster_of_its_own(
     assert turned.scores == result.scores
     for text, start in zip(told(result), said, strict=True):
         assert text.startswith(start)
-
-
-def test_a_chosen_column_that_is_not_there_is_named_with_those_that_are(
-    run: Callable[..., Result],
-) -> None:
-    message = (
-        r"--cluster names the column 'nowhere', which the data does not have \(uid, "
-        r"label, tags, template, person\)"
-    )
-    with pytest.raises(DataError, match=message):
-        run(Hit, PEOPLE, RIGHT, cluster=["template", "nowhere"])
 
 
 @pytest.mark.parametrize("cluster", [3, [""], [None], {"template"}, ["person"] * 2])

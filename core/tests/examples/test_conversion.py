@@ -96,34 +96,6 @@ def test_facets_become_tags_but_not_of_empty_values() -> None:
     ]
 
 
-def test_an_answer_may_be_one_literal_for_all() -> None:
-    found = convert({"answer": pl.lit("same"), "tags": {"kind": "kind"}})
-    assert found == [("1", "same", ["kind:x"]), ("2", "same", []), ("3", "same", [])]
-
-
-@pytest.mark.parametrize("tags", [None, {}])
-def test_tags_may_be_left_out(tags: Any) -> None:
-    found = convert({"answer": "label", "tags": tags})
-    assert [tags for *_, tags in found] == [[], [], []]
-
-
-def test_a_method_may_leave_out_tags() -> None:
-    def converter(self: Any, example: Mapping[str, Any]) -> dict[str, Any]:
-        return {"id": example["uid"], "answer": "a"}
-
-    assert convert(converter) == [("1", "a", []), ("2", "a", []), ("3", "a", [])]
-
-
-def test_the_answer_field_is_the_default_with_tags_where_there_are_any() -> None:
-    assert convert(None, answer_field="label") == [
-        ("1", "a", []),
-        ("2", "b", []),
-        ("3", "a", []),
-    ]
-    tagged = [{**row, "tags": row["also"]} for row in ROWS]
-    assert convert(None, tagged, answer_field="label") == EXPECTED
-
-
 def test_a_converter_sees_ids_as_texts() -> None:
     seen: list[Any] = []
 
@@ -299,11 +271,6 @@ class TestPredictions:
             "'lable', which the Output of tasks/any (task-dist 2.0) does not have"
         )
 
-    def test_the_answer_field_is_the_default(self) -> None:
-        convert_response = pred_function(dataset(), task(answer_field="label"))
-        assert convert_response(self.RESPONSE) == "a"
-        assert convert_response({"id": "1"}) is None
-
     def test_a_mapping_names_the_column(self) -> None:
         declared = {"id": "id", "pred": "text"}
         of_dataset = dataset(**{PRED_CONVERTER: declared})
@@ -346,25 +313,4 @@ class TestPredictions:
         assert str(caught.value) == (
             "datasets/rows (rows-dist 1.0): pred_field_converter declares no column "
             "for 'pred'"
-        )
-
-    def test_a_method_returns_no_other_key(self) -> None:
-        def converter(self: Any, response: Mapping[str, Any]) -> dict[str, Any]:
-            return {"id": response["id"], "pred": "a", "conf": 0.5}
-
-        bound = task(**{PRED_CONVERTER: converter})
-        with pytest.raises(PluginContractError) as caught:
-            pred_function(dataset(), bound)(self.RESPONSE)
-        assert str(caught.value) == (
-            "tasks/any (task-dist 2.0): pred_field_converter returned the key 'conf' "
-            "for the response '1'; it takes id, pred; metrics get other fields of a "
-            "response by naming them in their `columns`"
-        )
-
-    def test_somebody_must_say_how(self) -> None:
-        with pytest.raises(PluginContractError) as caught:
-            pred_function(dataset(), task())
-        assert str(caught.value) == (
-            "tasks/any (task-dist 2.0) has neither `answer_field` nor "
-            "pred_field_converter, and the data set has none either"
         )

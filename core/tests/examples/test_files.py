@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import evalkit
-from evalkit import AlignmentError, DataError, EvalkitError, StorageError
-from evalkit.examples.files import bind_dataset, bind_file, is_file_name
+from evalkit import DataError, EvalkitError, StorageError
+from evalkit.examples.files import bind_file
 from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.reading.given_rows import local_path
 
 ROWS: Sequence[dict[str, Any]] = [
     {"uid": "1", "statement": 'He said "a, b"\nand left', "label": "positive"},
@@ -145,24 +144,6 @@ def test_any_texts_come_through_every_format(
     assert_frame_equal(first.frame, other.frame)
 
 
-QUESTIONS = [
-    {"uid": 1, "question": "a", "context": "b c", "answer": ["b", "c"]},
-    {"uid": 2, "question": "a", "context": "b c", "answer": ["c"]},
-]
-
-
-@pytest.mark.parametrize("name", WRITERS)
-def test_several_acceptable_answers_and_integer_ids_in_every_format(
-    tmp_path: Path, name: str
-) -> None:
-    path = tmp_path / name
-    path.write_bytes(WRITERS[name](QUESTIONS))
-    found = load(path, "qa")
-    assert found.answer_kind == "any-of"
-    assert found.frame["answer"].to_list() == [["b", "c"], ["c"]]
-    assert found.frame["id"].to_list() == ["1", "2"]
-
-
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_broken_row_is_named_in_every_format(tmp_path: Path, name: str) -> None:
     rows = [*ROWS[1:], {"uid": "9", "statement": None, "label": "positive"}]
@@ -201,43 +182,6 @@ def test_a_file_is_scored_with_its_task(
     assert by_tag == {None, "a:b", "c", "ü\u2028", "(untagged)"}
 
 
-@pytest.mark.parametrize(
-    ("file", "name"),
-    [
-        ("plain.jsonl", "plain"),
-        ("UPPER_Case 2.csv.gz", "upper-case-2"),
-        ("--odd--.tsv", "odd"),
-        ("数据.jsonl", "数据"),
-        ("Überblick_1.jsonl", "überblick-1"),
-        (".jsonl", "jsonl"),
-        (f"{'x' * 61}-y.jsonl", "x" * 61),
-        ("no-suffix", "no-suffix"),
-    ],
-)
-def test_a_data_set_is_named_after_its_file(file: str, name: str) -> None:
-    assert bind_file(Path(file), "nli").component.name == name
-
-
-@pytest.mark.parametrize(
-    ("dataset", "is_file"),
-    [
-        ("hatecheck", False),
-        ("hatecheck@some.dist", False),
-        ("hatecheck:path=a/b.c", False),
-        ("set.jsonl", True),
-        ("folder/set", True),
-        ("./set", True),
-        ("s3://bucket/key", True),
-        ("https://host", True),
-        (Path("set"), True),
-        (evalkit.Dataset, False),
-        ("", False),
-    ],
-)
-def test_a_name_with_a_dot_or_a_slash_is_a_file(dataset: Any, is_file: bool) -> None:
-    assert is_file_name(dataset) is is_file
-
-
 def test_a_file_without_its_task_is_told_what_is_needed(set_file: Path) -> None:
     with pytest.raises(EvalkitError, match="a file of examples needs its task"):
         evalkit.evaluate(set_file, SAID)
@@ -249,17 +193,6 @@ def test_an_unknown_task_is_told_the_nearest(set_file: Path) -> None:
     message = str(caught.value)
     assert "datasets/my-set-v1-2 (given as a file" in message
     assert "no task 'sentimant'; did you mean sentiment?" in message
-
-
-def test_a_data_set_knows_its_task(mini: Any) -> None:
-    resolver = Resolver(Registry())
-    assert bind_dataset(resolver, "mini", "mini").component.name == "mini"
-    with pytest.raises(EvalkitError) as caught:
-        bind_dataset(resolver, "mini", "nli")
-    assert str(caught.value) == (
-        "datasets/mini (mini 0.3) is of the task 'mini'; a task is given only for a "
-        "file of examples"
-    )
 
 
 @pytest.mark.parametrize(
@@ -331,11 +264,6 @@ def test_places_of_no_plugin_are_refused(
         evalkit.validate(set_file, given, task="sentiment")
 
 
-@pytest.mark.parametrize("name", ["a:b/c", "./s3:/x", "/s3://x", "x", "a=b://c"])
-def test_other_paths_are_local(name: str) -> None:
-    assert local_path(name) == Path(name)
-
-
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
@@ -370,19 +298,6 @@ def test_predictions_that_may_not_be_read_are_told_so(
     with pytest.raises(DataError) as caught:
         evalkit.evaluate(set_file, path, task="sentiment")
     assert str(caught.value) == f"{path}: cannot be read: Permission denied"
-
-
-def test_a_run_folder_of_a_file_is_written(set_file: Path, tmp_path: Path) -> None:
-    result = evalkit.evaluate(set_file, SAID, task="sentiment", out=tmp_path / "runs")
-    assert result.path is not None
-    assert result.path.parent == tmp_path / "runs" / "my-set-v1-2"
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError):
-        evalkit.evaluate(set_file, SAID, task="sentiment", out=tmp_path / "file")
-    with pytest.raises(AlignmentError) as caught:
-        evalkit.evaluate(set_file, SAID[1:], task="sentiment", out=tmp_path / "runs")
-    assert caught.value.result is not None
-    assert caught.value.result.counts["missing"] == 1
 
 
 @pytest.mark.parametrize(

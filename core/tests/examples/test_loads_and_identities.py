@@ -109,41 +109,6 @@ def test_scores_are_the_same_whether_a_data_set_looks_or_not(options: Row) -> No
     assert limit == (None if "filters" in options else options.get("limit"))
 
 
-def test_lines_that_are_matched_by_their_place_need_all_examples(
-    tmp_path: Path,
-) -> None:
-    Looking.asked.clear()
-    path = tmp_path / "said.txt"
-    path.write_text("a\n" * len(ROWS))
-    result = evalkit.evaluate(Looking, path, metrics=["accuracy"], limit=4)
-    assert result["accuracy"].n == 4
-    assert Looking.asked[0][1] is None
-
-
-class Converting(Looking):
-    def label_field_converter(self, example: Row) -> Row:
-        assert example["long"]
-        return {"id": example["uid"], "answer": example["label"], "tags": []}
-
-
-def test_a_method_may_read_any_column() -> None:
-    Looking.asked.clear()
-    evalkit.evaluate(Converting, PREDICTIONS)
-    assert Looking.asked == [(None, None)]
-
-
-def test_the_identity_does_not_tell_what_was_asked_for(tmp_path: Path) -> None:
-    both = [
-        evalkit.evaluate(Looking, PREDICTIONS, metrics=metrics)
-        for metrics in (["accuracy"], ["accuracy", Weighted])
-    ]
-    first, second = (result.record.data for result in both)
-    assert first.rows_sha256 == second.rows_sha256
-    limited = evalkit.evaluate(Looking, PREDICTIONS, limit=4).record.data
-    assert limited.limit == 4
-    assert limited.rows_sha256 != first.rows_sha256
-
-
 def identity(given: Any, **attributes: Any) -> tuple[str | None, ...]:
     class Given(Blind):
         def load(self, split: str) -> Any:

@@ -15,10 +15,9 @@ import pytest
 from pydantic import BaseModel
 
 import evalkit
-from evalkit.base.columns import to_series
 from evalkit.base.terms import AnswerKind
 from evalkit.errors import DataError, PluginContractError, SchemaError
-from evalkit.examples.scored_values import UnscorableError, scored_value, value_column
+from evalkit.examples.scored_values import UnscorableError, scored_value
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import Catalog
 from evalkit.plugins.registry import Registry
@@ -278,12 +277,6 @@ def test_lists_of_plain_values_reach_a_metric_as_lists(
     assert result["same"].value == 1.0
 
 
-def test_an_empty_list_may_be_predicted() -> None:
-    result = run(gold([[1], [2]]), said([[1], []]), task="lists")
-    assert Same.seen == [([1], [1]), ([], [2])]
-    assert result["same"].value == 0.5
-
-
 def test_an_answer_that_is_nan_is_lacking() -> None:
     with pytest.raises(SchemaError, match=r"example 2 \(uid '1'\): label: is required"):
         run(pl.DataFrame(gold([1.0, float("nan")])), said([1.0, 1.0]))
@@ -298,45 +291,6 @@ def test_a_scored_field_that_cannot_be_stored_is_refused_by_name() -> None:
         "tasks/any (any-tasks 1.0): line 2, id '1': field extra cannot be stored "
         f"({__name__}.Thing is not known to JSON), found <"
     )
-
-
-def test_a_field_of_the_input_is_no_address() -> None:
-    rows: list[dict[str, Any]] = [{"uid": "0", "label": "a", "image": b"\x89"}]
-    result = run(rows, said(["a"]))
-    assert result["same"].value == 1.0
-    mixed = [*rows, {"uid": "1", "label": "b", "image": "x"}]
-    with pytest.raises(SchemaError, match=r"example 1 \(uid '0'\): image: must be a"):
-        run(mixed, said(["a", "b"]))
-    rows = [{"uid": "0", "label": "a", "image": Thing()}]
-    with pytest.raises(SchemaError) as caught:
-        run(rows, said(["a"]))
-    assert "image: must be a value that can be stored" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("values", "dtype"),
-    [
-        (["a", None], pl.String),
-        ([["a"], None], pl.List(pl.String)),
-        ([[1], None, [None]], pl.List(pl.Int64)),
-        ([[1], [0.5]], pl.List(pl.Float64)),
-        ([[True], [False]], pl.List(pl.Boolean)),
-        ([[["a"]], [[]]], pl.List(pl.List(pl.String))),
-        ([[2**60], [0.5]], pl.List(pl.String)),
-        (["a", ["b"]], pl.String),
-        ([b"x", None], pl.Binary),
-    ],
-)
-def test_columns_have_the_type_of_their_values(values: list[Any], dtype: Any) -> None:
-    assert value_column("x", values).dtype == dtype
-
-
-@pytest.mark.parametrize("value", [Thing(), [Thing()], {"a": b"x"}, {1, 2}, 3j])
-def test_nothing_is_stored_as_a_text_that_it_is_not(value: Any) -> None:
-    with pytest.raises(ValueError, match="is not known to JSON"):
-        to_series("x", [value])
-    with pytest.raises(UnscorableError):
-        scored_value(value)
 
 
 @pytest.mark.parametrize("value", [[[1]], [[[1]]], [["a", "b"]], [[["a"]]], [[1], [2]]])
@@ -379,13 +333,6 @@ def test_columns_of_two_types_are_compared_as_texts(
 ) -> None:
     run(gold(answers), said(predicted))
     assert seen == Same.seen
-
-
-def test_numbers_and_texts_are_equal_for_metrics_that_compare_columns() -> None:
-    found = evalkit.score("accuracy", predictions=["1", "2"], targets=[1, 3])
-    assert found["accuracy"].value == 0.5
-    [notice] = evalkit.score("accuracy", predictions=[[1]], targets=[1]).notices
-    assert "as its JSON text, such as '[1]' (id '0')" in notice
 
 
 @pytest.mark.parametrize("text", ["1e400", "-1e400", "1e-400"])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evalkit
-from evalkit import AlignmentError, DataError, EvalkitError, Result
+from evalkit import DataError, EvalkitError, Result
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples
 
@@ -89,11 +89,6 @@ def test_a_limit_takes_the_first_ones(limit: int, expected: str) -> None:
     assert chosen(limit) == expected
 
 
-def test_a_limit_counts_what_the_filters_leave() -> None:
-    assert chosen(1, genre=["blog", "news"], n=["2", "-1"]) == "b"
-    assert chosen(2, ok="true") == "ad"
-
-
 @pytest.mark.parametrize(
     ("columns", "filters", "expected"),
     [
@@ -134,25 +129,6 @@ def test_a_name_of_both_a_column_and_a_facet_is_refused_where_they_differ() -> N
     )
     assert chosen(of=both, **{"column.size": "small"}) == "abcd"
     assert chosen(of=both, tag="size:small") == "b"
-
-
-def test_a_facet_made_of_the_column_of_its_name_is_not_ambiguous() -> None:
-    both = examples(size=pl.Series(["big", "small", None, None]))
-    assert chosen(of=both, size="small") == "b"
-    with pytest.raises(DataError, match="may mean a column or a facet"):
-        chosen(of=both, size="big")
-
-
-def test_reserved_keys_leave_columns_of_their_name_in_reach() -> None:
-    taken = examples(tag=pl.Series(["x"] * 4), answer=pl.Series(["1", "0", "0", "0"]))
-    assert chosen(of=taken, answer="no") == "bd"
-    assert chosen(of=taken, **{"column.answer": "1", "column.tag": "x"}) == "a"
-
-
-@pytest.mark.parametrize("key", ["column.size", "column.", "column.tag"])
-def test_the_prefix_of_columns_names_no_facet(key: str) -> None:
-    with pytest.raises(DataError, match=f"neither a column nor a facet '{key}'"):
-        chosen(**{key: "big"})
 
 
 @pytest.mark.parametrize("key", ["Genre", "a", "old", "siz", ""])
@@ -198,18 +174,6 @@ def test_a_selection_that_leaves_nothing_is_refused(
     assert str(caught.value) == f"no example is left by the filter {described}"
 
 
-def test_of_many_values_five_are_shown() -> None:
-    many = examples(many=pl.Series([["g", "f", "e"], ["d", "c"], ["b"], ["a"]]))
-    with pytest.raises(DataError) as caught:
-        chosen(of=many, many="z")
-    assert str(caught.value).endswith("; many has 'a', 'b', 'c', 'd', 'e', …")
-
-
-def test_a_column_without_values_says_so() -> None:
-    with pytest.raises(DataError, match="; none has no value"):
-        chosen(of=examples(none=pl.Series([None] * 4)), none="z")
-
-
 @pytest.mark.parametrize("limit", [0, -1, 2.5, 2.0, True, "2", [1]])
 def test_a_limit_must_be_a_positive_integer(limit: Any) -> None:
     with pytest.raises(EvalkitError) as caught:
@@ -229,20 +193,6 @@ def test_filters_must_be_a_mapping_of_texts(filters: Any) -> None:
         "filters must be a mapping of texts, such as {'genre': 'news'}, are "
         f"{filters!r}"
     )
-
-
-@pytest.mark.parametrize("value", [1, True, None, [1], ["a", None], {"a"}])
-def test_a_filter_that_is_no_text_is_refused(value: Any) -> None:
-    with pytest.raises(EvalkitError, match="the filter 'n' must be a text or several"):
-        Selection.of(None, {"n": value})
-
-
-def test_everything_is_no_selection() -> None:
-    assert Selection.of(None, None) == Selection.of(None, {}) == Selection()
-    assert Selection().is_whole
-    assert Selection().mask(examples()) is None
-    assert not Selection.of(1, None).is_whole
-    assert not Selection.of(None, {"a": "b"}).is_whole
 
 
 def test_the_order_of_filters_means_nothing() -> None:
@@ -284,30 +234,6 @@ class TestEvaluation:
             "1 row left out, as its example is not evaluated",
         )
 
-    def test_stored_labels_are_filtered_as_they_are_scored(self) -> None:
-        class Numbered(evalkit.Dataset):
-            task = "mini"
-            labels = {"0": "no", "1": "yes"}
-
-            def load(self, split: str) -> list[dict[str, Any]]:
-                rows = enumerate((1, 0, 1), start=1)
-                return [{"uid": n, "text": "t", "label": label} for n, label in rows]
-
-        found = evalkit.evaluate(Numbered, RIGHT, filters={"answer": "yes"})
-        assert found.examples is not None
-        assert found.examples["id"].to_list() == ["1", "3"]
-        with pytest.raises(DataError) as caught:
-            evalkit.evaluate(Numbered, RIGHT, filters={"label": "yes"})
-        assert str(caught.value) == (
-            "no example is left by the filter label=yes; label has '0', '1'; for the "
-            "answer 'yes' write answer=yes"
-        )
-
-    def test_tags_of_which_no_example_is_left_have_no_score(self) -> None:
-        result = evalkit.evaluate("mini", RIGHT, limit=2)
-        assert {score.tag for score in result.scores} == {None, "a"}
-        assert result.notices[0] == "only 2 examples evaluated: the first 2"
-
     def test_a_selection_makes_a_partial_run_that_is_no_failure(self) -> None:
         whole = evalkit.evaluate("mini", RIGHT)
         assert (whole.status, whole.errors, whole.is_failed) == ("complete", (), False)
@@ -316,26 +242,6 @@ class TestEvaluation:
             part = evalkit.evaluate("mini", RIGHT, limit=limit)
             assert (part.status, part.errors, part.is_failed) == ("partial", (), False)
             assert part.to_dict()["selection"] == {"limit": limit, "filters": {}}
-
-    def test_a_metric_that_fails_is_a_failure_with_or_without_selection(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("MINI_FAILS", "no")
-        for limit, failed in ((None, True), (2, True), (1, False)):
-            result = evalkit.evaluate("mini", RIGHT, limit=limit)
-            assert result.is_failed is failed
-            assert [error[:12] for error in result.errors] == (
-                ["metrics/hits"] if failed else []
-            )
-
-    def test_a_refused_result_is_failed_without_errors(self) -> None:
-        with pytest.raises(AlignmentError) as caught:
-            evalkit.evaluate("mini", RIGHT[:1], limit=2)
-        assert caught.value.result is not None
-        result = caught.value.result
-        assert (result.status, result.errors, result.is_failed) == ("refused", (), True)
-        assert result.counts["missing"] == 1
-        assert evalkit.evaluate("mini", RIGHT[:1], limit=1)["hits"].value == 1.0
 
     def test_problems_of_examples_that_are_not_selected_refuse_nothing(self) -> None:
         rows = [RIGHT[0], {"id": "2", "label": 5}, {"id": "2", "label": "no"}]
@@ -377,20 +283,6 @@ class TestEvaluation:
         assert evalkit.validate("mini", limit=2).counts == {"examples": 2}
         with pytest.raises(DataError, match="neither a column nor a facet 'genre'"):
             evalkit.validate("mini", filters={"genre": "x"})
-
-    def test_the_selection_is_told_to_observers_and_recorded(
-        self, fake_distribution: Any
-    ) -> None:
-        fake_distribution(
-            """
-            class Teller:
-                def after_load(self, dataset, split, n_examples):
-                    raise ValueError(f"{dataset} {split} {n_examples}")
-            """,
-            {"evalkit.observers": {"teller": "Teller"}},
-        )
-        result = evalkit.evaluate("mini", RIGHT, limit=2, observers=["teller"])
-        assert "after_load failed with ValueError: mini test 2" in result.warnings[0]
 
 
 LABELS = ("yes", "no")
@@ -515,14 +407,6 @@ class TestProperties:
 def share(predictions: list[Any], targets: list[Any]) -> float:
     pairs = zip(predictions, targets, strict=True)
     return sum(p == t for p, t in pairs) / len(targets)
-
-
-def test_values_that_no_column_holds_follow_the_selection() -> None:
-    found = examples()._replace(nested={"odd": [1, "b", [2], None]})
-    mask = Selection.of(None, {"genre": "news"}).mask(found)
-    assert mask is not None
-    assert found.where(mask).nested == {"odd": [1, None]}
-    assert found.where(mask).inputs["uid"].to_list() == ["a", "d"]
 
 
 def test_values_that_are_stored_as_json_can_be_named(tmp_path: Path) -> None:

@@ -1,15 +1,12 @@
 import hashlib
 import json
 import math
-import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 import evalkit
@@ -88,14 +85,6 @@ class TestLoading:
         row("2", "b", tags=[], n=2),
     ]
 
-    @pytest.mark.parametrize("make", [str, Path])
-    def test_a_path_is_read_as_json_lines(self, tmp_path: Path, make: Any) -> None:
-        path = as_file(tmp_path, *self.ROWS)
-        found = load(make(path))
-        assert found.frame["answer"].to_list() == ["a", "b"]
-        sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-        assert found.identity.files == ({"name": "letters.jsonl", "sha256": sha256},)
-
     @pytest.mark.parametrize(
         ("loaded", "cause"),
         [
@@ -111,23 +100,6 @@ class TestLoading:
     ) -> None:
         message = refused(DataError, loaded)
         assert message.startswith(f"{ORIGIN}: load('test') failed with {cause}")
-
-    def test_a_panic_of_polars_is_a_failure_of_load(self) -> None:
-        def panic(_: pl.DataFrame) -> pl.DataFrame:
-            raise pl.exceptions.PanicException("not yet implemented")
-
-        lazy = pl.LazyFrame([row("1")]).map_batches(panic)
-        assert refused(DataError, lazy).startswith(
-            f"{ORIGIN}: load('test') failed with "
-        )
-        assert "not yet implemented" in refused(DataError, lazy)
-
-    def test_an_error_that_load_raises_on_purpose_stays(self) -> None:
-        assert refused(DataError, DataError("put it there")) == "put it there"
-
-    def test_an_interrupt_stays(self) -> None:
-        with pytest.raises(KeyboardInterrupt):
-            load(KeyboardInterrupt())
 
     def test_every_broken_line_of_a_file_is_named_up_to_five(
         self, tmp_path: Path
@@ -148,19 +120,8 @@ class TestLoading:
         message = refused(SchemaError, [row(1, note="x"), row(2, note=value)])
         assert f"{ORIGIN}: example 2 (uid '2'): note: must be a value" in message
 
-    def test_a_key_that_is_no_text_harms_nobody(self) -> None:
-        found = load([{**row(1), 3: [4]}])
-        assert found.inputs["3"].to_list() == ["[4]"]
-        assert found.nested == {"3": [[4]]}
-
 
 class TestIds:
-    def test_ids_of_a_frame_may_be_integers_or_categories(self) -> None:
-        rows = pl.DataFrame([row(1), row(2)])
-        assert load(rows).frame["id"].to_list() == ["1", "2"]
-        texts = rows.with_columns(pl.col("uid").cast(pl.String).cast(pl.Categorical))
-        assert load(texts).frame["id"].to_list() == ["1", "2"]
-
     def test_ids_may_be_decimals_without_places(self) -> None:
         frame = pl.DataFrame([row("7"), row("8")])
         whole = frame.with_columns(pl.col("uid").cast(pl.Decimal(10, 0)))
@@ -174,17 +135,6 @@ class TestIds:
         rows = [{"id": k, "text": "x", "label": "a"} for k in (1, 2)]
         assert load(rows).frame["id"].to_list() == ["1", "2"]
         assert load(pl.DataFrame(rows)).frame["id"].to_list() == ["1", "2"]
-
-    @pytest.mark.parametrize("value", [True, None, "", 1.0, {"a": 1}, ["a"]])
-    def test_an_id_of_another_type_is_refused_beside_good_ones(
-        self, value: Any
-    ) -> None:
-        message = refused(SchemaError, [row("good"), row(value)])
-        rule = "must be a text that is not empty or an integer"
-        expected = f"{ORIGIN}: example 2: uid: {rule}, found {value!r}"
-        if isinstance(value, float):
-            expected += "; write them as integers, in pandas by astype('Int64')"
-        assert message == expected
 
     def test_a_bad_id_of_a_frame_is_refused_by_number(self) -> None:
         message = refused(SchemaError, pl.DataFrame([row(1.5), row(None)]))
@@ -243,11 +193,6 @@ class Aliased(BaseModel):
     body: str = Field(alias="text")
 
 
-class Hinted(Statement):
-    hint: str | None = None
-    weight: float = 1.0
-
-
 class TestInputs:
     @pytest.mark.parametrize("model", [Constrained, Short, Validated])
     @pytest.mark.parametrize("make", [list, pl.DataFrame])
@@ -299,10 +244,6 @@ class TestInputs:
             of_task={"Input": Aliased},
         )
         assert "text: is required" in message
-
-    def test_optional_fields_may_be_absent_from_some_rows_or_all(self) -> None:
-        rows = [row("1"), row("2", weight=2)]
-        assert load(rows, of_task={"Input": Hinted}).frame.height == 2
 
     def test_a_validator_that_fails_is_the_tasks_error(self) -> None:
         class Failing(Statement):
@@ -381,16 +322,6 @@ class TestAnswers:
         assert found.answer_kind == "any-of"
         assert found.frame["answer"].to_list() == [["a", "b"], ["b"]]
 
-    @pytest.mark.parametrize("kind", ["one", "any-of"])
-    @pytest.mark.parametrize("answers", [["a", "b"], [["a"], "b"], [["a"], ["b"]]])
-    def test_lists_of_one_count_as_one_answer(
-        self, kind: str, answers: list[Any]
-    ) -> None:
-        rows = [row(k, answer) for k, answer in enumerate(answers)]
-        found = load(rows, of_task={"answer_kind": kind})
-        assert found.answer_kind == "one"
-        assert found.frame["answer"].to_list() == ["a", "b"]
-
     def test_acceptable_answers_must_be_texts(self) -> None:
         rows = [row("1"), row("2", ["a", 1]), row("3", [1, "b"]), row("4", 4)]
         message = refused(SchemaError, rows)
@@ -415,19 +346,6 @@ class TestAnswers:
     ) -> None:
         found = load(make([row("1", stored[0]), row("2", stored[1])]))
         assert found.frame["answer"].to_list() == scored
-
-    def test_other_kinds_of_answer_keep_their_lists(self) -> None:
-        rows = [row("1", ["a"]), row("2", ["b", "c"])]
-        for kind in ("all-of", "ranked", "spans"):
-            found = load(rows, of_task={"answer_kind": kind})
-            assert found.answer_kind == kind
-            assert found.frame["answer"].to_list() == [["a"], ["b", "c"]]
-
-    def test_numbers_stay_numbers(self) -> None:
-        rows = [row("1", 1), row("2", 2.5)]
-        found = load(rows, of_task={"answer_kind": "number"})
-        assert found.answer_kind == "number"
-        assert found.frame["answer"].to_list() == [1.0, 2.5]
 
     @pytest.mark.parametrize("wrong", ["1", True, [1]])
     def test_an_answer_that_is_no_number_is_refused(self, wrong: Any) -> None:
@@ -490,28 +408,7 @@ class TestClusters:
         assert sorted(members.values()) == expected
 
 
-class TestNested:
-    def test_values_that_no_column_holds_are_kept_as_they_came(self) -> None:
-        rows = [
-            row("1", mixed=1, options=[1, 2], same="x"),
-            row("2", mixed="b", options=[], same="y"),
-        ]
-        assert load(rows).nested == {"mixed": [1, "b"], "options": [[1, 2], []]}
-
-    def test_a_frame_holds_all_its_values_itself(self) -> None:
-        found = load(pl.DataFrame([row("1", options=[1, 2])]))
-        assert found.nested == {}
-        assert found.inputs["options"].to_list() == [[1, 2]]
-
-
 class TestFingerprint:
-    def test_it_is_of_the_content_for_rows_in_memory(self) -> None:
-        rows = [row("1"), row("2")]
-        same = load(pl.DataFrame(rows)).identity.key
-        assert load(rows).identity.key == same
-        assert load([rows[0], row("2", "b")]).identity.key != same
-        assert load(rows[::-1]).identity.key != same
-
     def test_it_does_not_tell_how_a_frame_was_built(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -578,30 +475,6 @@ class TestFingerprint:
         assert found.notices == (expected,)
         (folder / "a.txt").write_bytes(b"changed")
         assert load([row("1")], sources=sources).identity.key != found.identity.key
-
-    def test_the_published_file_needs_no_notice(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        (tmp_path / "letters").mkdir()
-        (tmp_path / "letters" / "a.txt").write_bytes(b"theirs")
-        monkeypatch.setenv("EVALKIT_DATA_DIR", str(tmp_path))
-        source = Source("https://example.org/", hashlib.sha256(b"theirs").hexdigest())
-        for one in (source, source._replace(sha256=None)):
-            assert load([row("1")], sources={"a.txt": one}).notices == ()
-
-
-@given(st.permutations(range(8)), st.integers(0, 99))
-def test_the_order_of_rows_changes_nothing_but_the_order(
-    order: list[int], seed: int
-) -> None:
-    draw = random.Random(seed)
-    rows = [
-        row(k, draw.choice("ab"), tags=draw.choices("xyz", k=2), t=draw.choice("uv"))
-        for k in range(8)
-    ]
-    straight = load(rows, cluster="t").frame
-    shuffled = load([rows[k] for k in order], cluster="t").frame
-    assert shuffled.equals(straight[order])
 
 
 def test_a_converter_declared_by_nobody_is_an_error_of_the_task() -> None:

@@ -31,7 +31,6 @@ from evalkit.scoring import (
     passes,
     score_metric,
 )
-from evalkit.scoring.records import split_outcomes
 from evalkit.scoring.rows import batch_scores, batch_statistics
 from evalkit.scoring.table import Batch, BatchFunction, ScoringTable
 
@@ -401,16 +400,6 @@ def test_a_system_without_room_for_a_process_computes_here(
     assert pids(found) == {os.getpid()}
 
 
-def test_short_work_is_not_shared(
-    load: Callable[..., Bound], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(SpawnProcess, "start", no_process)
-    with Workers(4) as helpers:
-        assert pids(score_examples(load("where"), table_of(TEXTS), helpers)) == {
-            os.getpid()
-        }
-
-
 @pytest.mark.parametrize("jobs", [0, -1])
 def test_a_number_of_jobs_below_one_is_refused(jobs: int) -> None:
     with pytest.raises(EvalkitError, match=f"jobs must be 1 or more, is {jobs}"):
@@ -428,26 +417,6 @@ def reply_to(metric: Bound, table: ScoringTable) -> Any:
 
 def function_of(metric: Bound) -> BatchFunction:
     return batch_scores if metric.has("score_example") else batch_statistics
-
-
-@pytest.mark.parametrize(
-    ("word", "message"),
-    [
-        ("raise", "with ValueError: bad row"),
-        ("odd", "with Odd: two words"),
-        ("local", "with Local: nowhere to be found"),
-        ("exit", "with SystemExit: 4"),
-        ("nan", "it returned nan"),
-    ],
-)
-def test_a_worker_says_which_row_failed(
-    load: Callable[..., Bound], word: str, message: str
-) -> None:
-    found = split_outcomes(reply_to(load("behaves"), filler({3: word}, 6)))
-    assert found.statistics["score"].to_list() == [1.0] * 5
-    [(position, reason, failed)] = found.unscored.iter_rows()
-    assert (position, failed) == (3, True)
-    assert message in reason
 
 
 def test_an_interrupt_in_a_worker_is_raised(load: Callable[..., Bound]) -> None:

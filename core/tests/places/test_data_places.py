@@ -84,11 +84,3 @@ def test_a_folder_is_scored_and_a_data_set_may_load_it(store: MemoryStore) -> No
         result = evalkit.evaluate(**given, predictions=ANSWERS)  # type: ignore[arg-type]
         assert result["accuracy"].value == 1.0
         assert [each.name for each in result.record.data.files] == ["test.jsonl"]
-
-
-def test_what_describes_a_file_of_data_is_none(store: MemoryStore) -> None:
-    store.add("mem://b/set/test.jsonl", ROWS)
-    store.add("mem://b/set/test.manifest.json", b"{}")
-    assert str(data_path("mem://b/set")) == "mem://b/set/test.jsonl"
-    store.add("mem://b/alone/other.manifest.json", b"{}")
-    assert str(data_path("mem://b/alone")).endswith("/other.manifest.json")

@@ -12,9 +12,8 @@ from memory_store import MemoryStore
 import evalkit
 from evalkit import Result
 from evalkit.errors import StorageError
-from evalkit.runs import find_run, find_runs, send_run
+from evalkit.runs import find_run, send_run
 from evalkit.runs.listing import list_runs
-from evalkit_analysis_compare import compare
 
 ROOT = "mem://b/runs"
 ANSWERS = [{"id": "1", "label": "yes"}, {"id": "2", "label": "yes"}]
@@ -89,17 +88,6 @@ def test_runs_are_listed_from_their_records_alone(store: MemoryStore) -> None:
     assert [each.record.model for each in listed] == ["n", "m"]
     assert all(uri.endswith("run.json") for uri in reads)
     assert list_runs("mem://b/nothing") == []
-
-
-def test_verbs_take_runs_of_stores(store: MemoryStore) -> None:
-    first, second = run(), run(model="n")
-    compared = compare(evalkit.find_run("m", ROOT), evalkit.find_run("n", ROOT))
-    assert compared.rows
-    again = evalkit.verify(first.run_id, folder=ROOT)
-    assert not again.differences
-    rescored = evalkit.rescore("n", ["hits:weight=2"], folder=ROOT, out=ROOT)
-    assert str(rescored.path).startswith(f"{ROOT}/mini/")
-    assert rescored.record.parent == second.fingerprint
 
 
 def test_offline_no_run_is_written(
@@ -221,15 +209,6 @@ def test_an_interrupted_upload_is_finished_and_another_file_is_kept(
     with pytest.raises(StorageError, match="another file is there"):
         send_run(result.path, ROOT)
     assert store.contents[f"{place}/examples.parquet"] == b"another"
-
-
-def test_of_several_names_a_store_is_listed_once(store: MemoryStore) -> None:
-    run()
-    run(model="n")
-    store.calls.clear()
-    found = find_runs(["m", "n", "latest"], ROOT)
-    assert len({each.path for each in found}) == 2
-    assert store.calls["list"] == 1
 
 
 def test_a_file_is_no_folder_of_runs(store: MemoryStore) -> None:

@@ -3,7 +3,6 @@
 import hashlib
 import io
 import json
-import pickle
 import re
 from itertools import chain
 from pathlib import Path
@@ -17,8 +16,7 @@ from memory_store import MemoryStore
 
 import evalkit
 from evalkit.errors import DataError, EvalkitError
-from evalkit.reading.data_places import data_path
-from evalkit.reading.sharded import ShardedPath, refuse_incomplete, shared_pattern
+from evalkit.reading.sharded import refuse_incomplete, shared_pattern
 from evalkit_adapters_rows import Rows
 
 ROWS: list[dict[str, Any]] = [
@@ -139,41 +137,6 @@ def test_what_is_no_whole_split_is_refused(
     assert not store.calls["read"]
 
 
-def test_names_may_count_from_1_and_hold_a_hash(tmp_path: Path) -> None:
-    names = [f"train-{n}-of-2-0123456789abcdef{n}.parquet" for n in (1, 2)]
-    write(
-        tmp_path, dict(zip(names, map(as_parquet, (ROWS[:4], ROWS[4:])), strict=True))
-    )
-    found = data_path(tmp_path)
-    assert found.name == "train-*-of-2*.parquet"
-    assert evaluated(tmp_path)["accuracy"].value == 5 / 9
-
-
-def test_one_file_is_that_file(tmp_path: Path) -> None:
-    write(tmp_path, {"test-00000-of-00001.parquet": as_parquet(ROWS)})
-    for name in ("test-*", "test-00000-of-00001.parquet"):
-        assert not isinstance(data_path(tmp_path / name), ShardedPath)
-    assert evaluated(tmp_path / "test-*").record.dataset == "test-00000-of-00001"
-
-
-def test_a_name_is_rather_a_file_than_a_pattern(
-    tmp_path: Path, store: MemoryStore
-) -> None:
-    write(tmp_path, {"a[1].jsonl": as_lines(ROWS), "a1.jsonl": b"{}"})
-    store.add("mem://b/a[1].jsonl", as_lines(ROWS))
-    for place in (tmp_path / "a[1].jsonl", "mem://b/a[1].jsonl"):
-        assert evaluated(place)["accuracy"].value == 5 / 9
-
-
-def test_a_folder_in_a_store_may_hold_one_split(store: MemoryStore) -> None:
-    for name, content in SHARDS.items():
-        store.add(f"mem://b/set/data/{name}", content)
-    assert str(data_path("mem://b/set")) == "mem://b/set/data/test-*-of-00003.parquet"
-    store.add("mem://b/set/data/train-00000-of-00001.parquet", b"x")
-    text = refused("mem://b/set")
-    assert text.endswith("data/test-*-of-00003.parquet, data/train-*-of-00001.parquet")
-
-
 @pytest.mark.parametrize(
     ("rows", "names"),
     [
@@ -189,17 +152,6 @@ def test_shards_have_the_same_columns(
     message = refused(write(tmp_path, files))
     what = "has other columns, or of other types, than"
     assert f"{NAMES[2]}: {what} {NAMES[0]}: {names}" in message
-
-
-def test_columns_may_stand_in_another_order(tmp_path: Path) -> None:
-    turned = [dict(reversed(row.items())) for row in PARTS[1]]
-    write(tmp_path, {**SHARDS, NAMES[1]: as_parquet(turned)})
-    assert evaluated(tmp_path)["accuracy"].value == 5 / 9
-
-
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    write(tmp_path, {**SHARDS, NAMES[1]: SHARDS[NAMES[1]][:-9]})
-    assert f"{NAMES[1]}: cannot be read as Parquet" in refused(tmp_path)
 
 
 def test_a_bad_row_is_named_by_its_shard(tmp_path: Path) -> None:
@@ -287,18 +239,6 @@ def test_a_data_set_loads_a_pattern_or_paths(
     monkeypatch.setattr(Published, "sources", dict([*Published.sources.items()][:2]))
     with pytest.raises(DataError, match=r"a shard is missing: \S*test-00002-of-0"):
         evalkit.evaluate(Published, predictions=ANSWERS)
-
-
-def test_the_path_can_be_sent_to_another_process(
-    tmp_path: Path, store: MemoryStore
-) -> None:
-    for name, content in SHARDS.items():
-        store.add(f"mem://b/set/{name}", content)
-    for place in (write(tmp_path, SHARDS), "mem://b/set"):
-        found = data_path(place)
-        assert isinstance(found, ShardedPath)
-        again = pickle.loads(pickle.dumps(found))
-        assert (str(again), again.shards) == (str(found), found.shards)
 
 
 @given(st.integers(1, 40), st.booleans(), st.sampled_from(["", "test-", "a/b."]))

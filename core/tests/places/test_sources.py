@@ -13,8 +13,7 @@ from memory_store import MemoryStore
 
 from evalkit import DataError, Dataset, Source
 from evalkit.examples.datasets import locate
-from evalkit.places import local_file
-from evalkit.plugins.sources import cache_folder, is_offline, sha256_of
+from evalkit.plugins.sources import cache_folder, is_offline
 
 CONTENT = b"the publisher's own words\n"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -108,12 +107,6 @@ def test_cache_is_in_the_users_home_where_none_is_chosen(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_of_that_name_is_no_file(folders: Folders) -> None:
-    (folders.data / "greetings" / "words.txt").mkdir(parents=True)
-    cached = folders.write(folders.cache)
-    assert find() == cached
-
-
 # The hash
 
 
@@ -134,12 +127,6 @@ def test_cached_file_must_have_the_declared_hash(folders: Folders) -> None:
 def test_cached_file_of_unknown_hash_is_taken(folders: Folders) -> None:
     cached = folders.write(folders.cache, b"anything")
     assert find(sha256=None) == cached
-
-
-def test_hash_is_of_the_bytes(tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    file.write_bytes(b"\r\n\xff" * 100_000)
-    assert sha256_of(file) == hashlib.sha256(b"\r\n\xff" * 100_000).hexdigest()
 
 
 # Offline
@@ -247,24 +234,6 @@ def test_file_is_fetched_once_into_the_cache(
 
 
 @pytest.mark.slow
-def test_file_in_a_folder_of_the_data_set_is_fetched_there(
-    folders: Folders, publisher: Publisher
-) -> None:
-    found = find(publisher.url("words.txt"), file="en/words.txt")
-    assert found == folders.cache / "greetings" / "en" / "words.txt"
-    assert found.read_bytes() == CONTENT
-
-
-@pytest.mark.slow
-def test_nothing_is_fetched_where_a_copy_is_at_hand(
-    folders: Folders, publisher: Publisher
-) -> None:
-    own = folders.write(folders.data)
-    assert find(publisher.url("words.txt")) == own
-    assert publisher.requests == []
-
-
-@pytest.mark.slow
 def test_nothing_is_fetched_offline(
     folders: Folders, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -332,16 +301,6 @@ def test_cache_that_cannot_be_written_is_a_data_error(
     assert "data set greetings needs the file words.txt" in message
 
 
-@pytest.mark.slow
-def test_address_of_an_unknown_kind_is_a_data_error(
-    folders: Folders, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("EVALKIT_OFFLINE")
-    message = message_of_failure("gopher://127.0.0.1/words.txt")
-    assert "gopher" in message
-    assert folders.files() == []
-
-
 # Stores
 
 
@@ -369,15 +328,6 @@ def test_object_is_fetched_once_and_found_by_the_name_of_the_file(
     assert find(STORED, file="en/words.txt") == wanted
 
 
-def test_users_own_folder_comes_before_the_store(
-    stored: Folders, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("EVALKIT_OFFLINE", raising=False)
-    own = stored.write(stored.data, b"edited")
-    assert find(STORED) == own
-    assert not store.calls
-
-
 def test_offline_nothing_is_asked_of_the_store(
     stored: Folders, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -389,15 +339,6 @@ def test_offline_nothing_is_asked_of_the_store(
     assert not store.calls
 
 
-def test_offline_what_was_fetched_for_another_use_is_found(
-    stored: Folders, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("EVALKIT_OFFLINE", raising=False)
-    local_file(STORED)
-    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
-    assert find(STORED).read_bytes() == CONTENT
-
-
 def test_object_of_another_hash_is_not_taken(
     stored: Folders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -406,14 +347,6 @@ def test_object_of_another_hash_is_not_taken(
     assert f"its SHA-256 is {SHA256}, declared is {'0' * 64}" in message
     assert f"Get it from {STORED} and put it at" in message
     assert not (stored.cache / "greetings").exists()
-
-
-def test_object_that_is_not_there_is_a_data_error(
-    stored: Folders, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("EVALKIT_OFFLINE", raising=False)
-    message = message_of_failure("mem://b/absent")
-    assert "mem://b/absent: file not found" in message
 
 
 def test_a_data_set_loads_from_a_store(

@@ -29,14 +29,6 @@ def test_several_of_one_name_are_refused_until_one_is_picked() -> None:
     )
 
 
-def test_the_one_that_ships_with_evalkit_is_meant_where_there_is_one() -> None:
-    catalog = Catalog(
-        (HELLO, OTHER), (), known={"commands/hello": frozenset({"hello-dist"})}
-    )
-    with pytest.warns(UserWarning, match="and not hello@other"):
-        assert find_component(catalog, "commands", "hello") == HELLO
-
-
 def test_a_hidden_one_is_refused_with_its_reason() -> None:
     catalog = Catalog((), (), withheld=(HELLO._replace(problem="it is hidden"),))
     with pytest.raises(evalkit.UnknownPluginError, match=r"Dist 1.0\): it is hidden$"):

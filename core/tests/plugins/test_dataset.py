@@ -73,24 +73,11 @@ def evaluate(dataset: Any = Greetings) -> evalkit.Result:
     return evalkit.evaluate(dataset, RESPONSES, metrics=[get_hits])
 
 
-def test_file_gives_the_local_copy(folder: Path) -> None:
-    (folder / "rows.jsonl").write_bytes(ROWS)
-    assert Greetings().file("rows.jsonl") == folder / "rows.jsonl"
-
-
 def test_file_that_is_not_declared_is_refused() -> None:
     with pytest.raises(
         DataError, match=r"Greetings must .*declare 'other' in `sources`"
     ):
         Greetings().file("other")
-
-
-def test_file_of_a_data_set_without_a_name_is_refused() -> None:
-    class Nameless(Greetings):
-        name = None
-
-    with pytest.raises(DataError, match="Nameless must set `name`"):
-        Nameless().file("rows.jsonl")
 
 
 def test_unedited_file_is_hashed_and_gives_no_notice(folder: Path) -> None:
@@ -118,14 +105,6 @@ def test_edited_file_is_scored_with_a_notice_and_is_another_run(folder: Path) ->
     assert result.run_id != original.run_id
 
 
-def test_file_of_unknown_hash_gives_no_notice(folder: Path) -> None:
-    class Unhashed(Greetings):
-        sources: ClassVar = {"rows.jsonl": Source("https://publisher.invalid/")}
-
-    (folder / "rows.jsonl").write_bytes(ROWS)
-    assert evaluate(Unhashed).notices == ()
-
-
 def test_missing_file_stops_the_evaluation_and_names_file_folder_and_url(
     folder: Path,
 ) -> None:
@@ -134,12 +113,6 @@ def test_missing_file_stops_the_evaluation_and_names_file_folder_and_url(
     message = str(caught.value)
     for part in ("rows.jsonl", str(folder), "https://publisher.invalid/rows.jsonl"):
         assert part in message
-
-
-def test_broken_line_of_a_file_is_named_with_its_number(folder: Path) -> None:
-    (folder / "rows.jsonl").write_bytes(ROWS + b"\n{broken\n")
-    with pytest.raises(DataError, match=r"rows\.jsonl: line 3: .*must be JSON"):
-        evaluate()
 
 
 def test_defaults_keep_the_contract_and_only_the_task_has_none() -> None:
@@ -224,34 +197,6 @@ def test_what_load_must_not_give_is_named(loaded: Any, words: str) -> None:
     assert "datasets/odd" in str(caught.value)
 
 
-def test_exception_of_load_is_wrapped_with_the_data_set_named() -> None:
-    class Failing(Dataset):
-        name = "failing"
-        task = "tone"
-
-        def load(self, split: str) -> Any:
-            raise ZeroDivisionError("no rows")
-
-    with pytest.raises(DataError, match=r"datasets/failing .*ZeroDivisionError: no"):
-        evaluate(Failing)
-
-
 def test_unknown_split_is_refused_with_those_there_are() -> None:
     with pytest.raises(DataError, match="no split 'dev'; it has test"):
         evalkit.evaluate(Greetings, RESPONSES, metrics=[get_hits], split="dev")
-
-
-def test_ids_may_be_integers_and_texts_in_one_data_set() -> None:
-    class Mixed(Dataset):
-        name = "mixed"
-        task = "tone"
-
-        def load(self, split: str) -> Any:
-            uids = (1, "two", 3**50)
-            return [{"uid": uid, "text": "a", "label": "b"} for uid in uids]
-
-    responses = [{"id": uid, "label": "b"} for uid in (str(3**50), "two", "1")]
-    result = evalkit.evaluate(Mixed, responses, metrics=[get_hits])
-    assert result["hits"].value == 1.0
-    assert result.examples is not None
-    assert result.examples["id"].to_list() == ["1", "two", str(3**50)]

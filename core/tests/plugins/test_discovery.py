@@ -7,7 +7,7 @@ import pytest
 
 from evalkit.base.names import parse_reference
 from evalkit.errors import UnknownPluginError
-from evalkit.plugins.components import Component, value_problem
+from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import (
     Catalog,
     DiscoveryProblem,
@@ -78,13 +78,6 @@ def test_a_name_as_long_as_a_book_is_shown_short(fake_distribution: Any) -> None
     assert problem.message.startswith(f"metrics/'{'a' * 80}…': not a legal name")
 
 
-@pytest.mark.parametrize(
-    "value", ["m", "p.m:C", "p.m : C.x", "p_1.m:C [extra]", "p.m [a,b]", "é.m:C"]
-)
-def test_every_form_of_an_object_is_known(value: str) -> None:
-    assert value_problem(value) == ""
-
-
 def test_a_name_declared_twice_by_one_distribution_is_its_first(
     fake_distribution: Any,
 ) -> None:
@@ -112,16 +105,6 @@ def _install(folder: Path, info: str, files: dict[str, str]) -> None:
 ENTRY_POINTS = {"entry_points.txt": "[evalkit.metrics]\nm = mod:M\n"}
 
 
-def test_the_older_kind_of_metadata_is_read_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    header = "Metadata-Version: 1.2\nName: Old-Style\nVersion: 4\n\nName: not this\n"
-    _install(tmp_path, "Old_Style.egg-info", {**ENTRY_POINTS, "PKG-INFO": header})
-    monkeypatch.syspath_prepend(str(tmp_path))
-    (found,) = of("Old-Style")
-    assert (found.version, found.summary) == ("4", "")
-
-
 @pytest.mark.parametrize("info", ["no_head.egg-info", "no_head-3.dist-info"])
 def test_a_distribution_without_header_is_known_by_its_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, info: str
@@ -134,16 +117,6 @@ def test_a_distribution_without_header_is_known_by_its_folder(
     assert catalog.problems == (
         DiscoveryProblem("no-head", "it has no METADATA", str(tmp_path / info)),
     )
-
-
-def test_only_the_first_value_of_a_header_line_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    header = "NAME:  many \nVersion: 1\nSummary: of a: b\nodd line\nVersion: 2\n"
-    _install(tmp_path, "many-1.dist-info", {**ENTRY_POINTS, "METADATA": header})
-    monkeypatch.syspath_prepend(str(tmp_path))
-    (found,) = of("many")
-    assert (found.version, found.summary) == ("1", "of a: b")
 
 
 def test_looking_imports_no_plugin_and_nothing_heavy(fake_distribution: Any) -> None:

@@ -64,10 +64,3 @@ def test_a_display_that_fails_is_named_above_the_plain_table(
     assert html.startswith("<p>The display failed, so this is a plain table: ")
     assert why in html
     assert html.endswith("</p><table></table>")
-
-
-def test_two_displays_of_one_name_are_both_named(fake_distribution: Install) -> None:
-    _install(fake_distribution, "result_html", "show", name="one")
-    _install(fake_distribution, "result_html", "show", name="two")
-    html = html_of("result_html", 3, "plain")
-    assert "&#x27;result_html&#x27; is declared by one and two" in html

@@ -45,13 +45,6 @@ def test_the_names_of_scikit_learn_mean_what_they_mean_there() -> None:
     assert value_of(metrics.accuracy_score) == 0.5
 
 
-def test_arguments_with_defaults_are_left_alone() -> None:
-    def get_longest(predictions: list[str], normalize: bool = True) -> float:
-        return max(map(len, predictions)) if normalize else -1.0
-
-    assert value_of(get_longest) == 1.0
-
-
 def test_a_positional_argument_gets_what_its_name_says() -> None:
     def get_first(targets: list[str], predictions: list[str], /) -> float:
         return float(targets[1] == "a" and predictions[1] == "b")
@@ -66,14 +59,6 @@ def test_a_function_of_one_example_is_a_mean_over_examples() -> None:
 
     found = evalkit.score(same, PREDICTIONS, TARGETS)["same"]
     assert (found.value, found.n, found.mean) == (0.5, 4, 0.5)
-
-
-def test_a_function_of_one_example_may_ask_for_the_context() -> None:
-    def labels(target: str, context: evalkit.MetricContext) -> float:
-        return float(target == "b") * len(context.labels or ())
-
-    found = evalkit.score(labels, PREDICTIONS, TARGETS, labels=["a", "b", "c"])
-    assert found["labels"].value == 0.75
 
 
 @evalkit.metric(columns=["prob"], interval="none")

@@ -132,11 +132,6 @@ def test_a_file_that_cannot_be_used_says_why(
         assert said in str(caught.value)
 
 
-def test_what_is_no_plugin_is_refused_by_its_place(file: Path) -> None:
-    with pytest.raises(PluginContractError, match=r"metrics/seen \(given as a file"):
-        registry().load("metrics", "my_file.py:Seen")
-
-
 def test_a_file_without_an_object_is_told_how_to_name_one(file: Path) -> None:
     with pytest.raises(UnknownPluginError, match=r"is named FILE\.py:OBJECT"):
         registry().load("metrics", "./my_file.py")

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from evalkit.errors import (
-    AlignmentError,
     DataError,
     PluginContractError,
     PluginLoadError,
@@ -193,17 +192,6 @@ def test_a_failure_is_told_with_what_failed(subject: Any, spoken: str) -> None:
     with pytest.raises(DataError, match="no"), failing:
         raise DataError("no")
     assert observer.told == [{"dataset": spoken, "kind": "DataError", "error": "no"}]
-
-
-def test_a_refusal_that_has_a_result_is_no_failure() -> None:
-    observer = Telling()
-    watchers = Observers(Registry(), [observer])
-    with pytest.raises(AlignmentError), watchers.told_of_failure("d"):
-        raise AlignmentError("refused", object())
-    assert observer.told == []
-    with pytest.raises(AlignmentError), watchers.told_of_failure("d"):
-        raise AlignmentError("copies of other data")
-    assert len(observer.told) == 1
 
 
 def test_what_observers_raise_is_a_warning_where_there_is_no_run() -> None:

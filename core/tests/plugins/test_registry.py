@@ -1,6 +1,6 @@
 import subprocess
 import sys
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import pydantic
 import pytest
@@ -41,11 +41,6 @@ def unknown(found: Registry, kind: str, name: str) -> str:
 
 
 class TestSelecting:
-    def test_a_component_is_found_by_kind_and_name_without_import(self) -> None:
-        wanted = component("length")
-        found = registry(component("length", kind="tasks"), wanted, component("width"))
-        assert found.select("metrics", "length") == (wanted, {})
-
     def test_parameters_given_apart_win_over_those_in_the_name(self) -> None:
         found = registry(component("f1"))
         selection = found.select("metrics", "f1:a=1,b=2", {"b": 3})
@@ -99,16 +94,6 @@ class TestSelecting:
         found = registry(*[component(one, kind=kind) for one in installed])
         word = {"metrics": "metric", "datasets": "data set"}[kind]
         assert unknown(found, kind, name) == f"there is no {word} {name!r}; {hint}"
-
-    def test_the_catalog_is_read_once_and_only_when_needed(
-        self, fake_distribution: Any
-    ) -> None:
-        late = Registry()
-        fake_distribution(METRIC, {"evalkit.metrics": {"late": "Length"}})
-        assert late.select("metrics", "late").component.name == "late"
-        fake_distribution(METRIC, {"evalkit.metrics": {"later": "Length"}})
-        with pytest.raises(UnknownPluginError, match="later"):
-            late.select("metrics", "later")
 
 
 class TestLoading:
@@ -179,13 +164,6 @@ class TestLoading:
             f"metrics/broken (dist 1.0): constructing it failed with {cause}"
         )
 
-    def test_a_constructor_that_wants_more_is_a_failure_to_construct(self) -> None:
-        class Greedy(evalkit.Metric):
-            def __init__(self, one: Any, two: Any) -> None: ...
-
-        with pytest.raises(PluginLoadError, match=r"TypeError: .* 'two'"):
-            bind(component("greedy"), Greedy)
-
     @pytest.mark.parametrize("step", ["import", "construct", "check"])
     def test_an_interrupt_is_no_failure_of_the_plugin(
         self, fake_distribution: Any, step: str
@@ -236,18 +214,6 @@ class TestLoading:
             load_component(found)
         assert f"{value} is a {what}, not a class" in str(caught.value)
 
-    @pytest.mark.parametrize("value", [3, "text", None, {"load": 1}])
-    def test_a_value_that_is_no_plugin_is_refused(self, value: Any) -> None:
-        with pytest.raises(PluginContractError, match=r"must implement load; this is"):
-            bind(component("odd", kind="datasets"), value)
-
-    def test_extras_of_an_entry_point_are_no_matter(
-        self, fake_distribution: Any
-    ) -> None:
-        fake = fake_distribution(METRIC, "[evalkit.metrics]\n")
-        found = component("x")._replace(value=f"{fake.module}:Length [extra]")
-        assert type(load_component(found).plugin).__name__ == "Length"
-
 
 def called(bound: Any, predictions: list[Any], targets: list[Any]) -> Any:
     return bound.call(
@@ -269,18 +235,6 @@ class TestFunctions:
         assert bound.attributes["scale"] == 100.0
         assert bound.parameters is None
         assert bound.name == "agreement"
-
-    def test_a_builtin_function_is_refused_for_the_names_of_its_arguments(self) -> None:
-        import math
-
-        with pytest.raises(PluginContractError, match="its argument 'p' is not known"):
-            bind(component("dist"), math.dist)
-
-    def test_it_takes_no_parameters(self) -> None:
-        with pytest.raises(PluginContractError) as caught:
-            bind(component("dist"), max, {"a": 1, "b": 2})
-        message = "metrics/dist (dist 1.0) takes no parameters, got a, b"
-        assert str(caught.value) == message
 
 
 class Tuned(evalkit.Metric):
@@ -305,13 +259,6 @@ class TestParameters:
         assert bound.parameters == Tuned.Parameters(beta=2.0, only=["a", "b"])
         assert bound.plugin.parameters == bound.parameters  # type: ignore[attr-defined]
 
-    def test_those_not_at_their_default_are_in_the_name(self) -> None:
-        values = {"beta": "2", "only": ["a", "b"], "labels": "gold"}
-        bound = bind(component("tuned"), Tuned, values)
-        assert bound.name == "tuned:beta=2.0,only=a/b"
-        assert bound.changed_parameters == {"beta": 2.0, "only": ["a", "b"]}
-        assert bind(component("tuned"), Tuned).name == "tuned"
-
     def test_a_wrong_value_names_parameter_rule_and_value(self) -> None:
         assert refused(Tuned, beta="much") == (
             "metrics/tuned (dist 1.0): parameter beta must be a valid number, unable "
@@ -323,11 +270,6 @@ class TestParameters:
             "metrics/tuned (dist 1.0): parameter gamma is unknown (it takes: labels, "
             "beta, only)"
         )
-
-    def test_every_wrong_parameter_is_reported(self) -> None:
-        message = refused(Tuned, gamma=1, beta="x", labels=["a"])
-        for part in ("labels must be", "beta must be", "gamma is unknown"):
-            assert part in message
 
     def test_a_path_is_not_split_like_a_list(self) -> None:
         class Reader(Tuned):
@@ -349,16 +291,6 @@ class TestParameters:
         bound = bind(component("tuned"), Listing, {"only": "not sure"})
         assert [*bound.parameters.only] == ["not sure"]  # type: ignore[union-attr]
         assert bound.name == "tuned:only=not sure"
-
-    @pytest.mark.parametrize("kind", [str | list[str], Literal["gold"] | list[str]])
-    def test_a_text_stays_one_where_it_may_be_one(self, kind: Any) -> None:
-        class Choosing(Tuned):
-            Parameters = pydantic.create_model(
-                "Parameters", __base__=evalkit.Parameters, only=(kind, ...)
-            )
-
-        bound = bind(component("tuned"), Choosing, {"only": "gold"})
-        assert bound.parameters.only == "gold"  # type: ignore[union-attr]
 
     def test_a_missing_parameter_is_named(self) -> None:
         class Needy(Tuned):
@@ -434,18 +366,6 @@ class TestParameters:
                 return 1.0
 
         assert bind(component("odd"), Odd).parameters is None
-
-    def test_an_instance_brings_its_own(self) -> None:
-        own = Tuned.Parameters(beta=3)
-        assert bind(component("tuned"), Tuned(own)).name == "tuned:beta=3.0"
-        assert "takes no parameters, got beta" in refused(Tuned(own), beta=2)
-
-    def test_what_an_instance_calls_parameters_need_not_be_ours(self) -> None:
-        instance = Tuned()
-        instance.parameters = {"beta": 3}  # type: ignore[assignment]
-        bound = bind(component("tuned"), instance)
-        assert bound.parameters is None
-        assert bound.name == "tuned"
 
     @given(st.floats(0.5, 9), st.lists(st.sampled_from("abc"), min_size=2, max_size=3))
     def test_a_bounds_name_selects_the_same_parameters_again(

@@ -54,9 +54,6 @@ class TestANameThatAPluginGives:
         given = Component("datasets", "d", "m:D", "given as an object", "0")
         assert owner("aaa", OURS, named_by=given) == OURS
 
-    def test_several_required_ones_leave_it_to_ours(self) -> None:
-        assert owner("aaa", OURS, "zzz", named_by=task("x", "aaa", "zzz")) == OURS
-
     def test_is_refused_where_two_owners_are_known(self) -> None:
         known = {"metrics/accuracy": frozenset({OURS, "aaa"})}
         with pytest.raises(UnknownPluginError, match="by several distributions"):
@@ -69,16 +66,6 @@ class TestANameThatAPluginGives:
             "metrics/accuracy is declared by several distributions: aaa 1, zzz 1. Name "
             "one as accuracy@aaa or accuracy@zzz"
         )
-
-    def test_that_is_not_one_of_ours_is_refused_too(self) -> None:
-        with pytest.raises(UnknownPluginError, match="foreign@aaa"):
-            owner("aaa", OURS, named_by=task(), name="foreign")
-
-    def test_may_pick_the_distribution_itself(self) -> None:
-        catalog = Catalog((metric("aaa"), metric(OURS)), ())
-        reference = parse_reference("accuracy@AAA")
-        found = find_meant(catalog, "metrics", reference, task("x", OURS))
-        assert found.distribution == "aaa"
 
 
 class TestANameThatAUserGives:
@@ -113,15 +100,6 @@ class TestWithheld:
         with pytest.raises(UnknownPluginError) as caught:
             find_meant(self.CATALOG, "metrics", parse_reference(name))
         assert str(caught.value) == f"metrics/{id} (hidden 1): it is disabled by X"
-
-    def test_it_takes_no_part_in_an_ambiguity(self) -> None:
-        found = find_meant(self.CATALOG, "metrics", parse_reference("accuracy"))
-        assert found.distribution == "other"
-
-    def test_one_of_another_kind_is_another_thing(self) -> None:
-        with pytest.raises(UnknownPluginError) as caught:
-            find_meant(self.CATALOG, "tasks", parse_reference("lone"))
-        assert str(caught.value) == "there is no task 'lone'; no task is installed"
 
 
 def test_an_unknown_name_points_at_what_could_not_be_read() -> None:

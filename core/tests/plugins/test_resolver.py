@@ -77,11 +77,6 @@ def names(
 
 
 class TestBinding:
-    def test_a_name_is_looked_up(self, resolver: Resolver) -> None:
-        bound = resolver.bind("metrics", "main", {"beta": 3})
-        assert bound.component.distribution == "d"
-        assert bound.name == "main:beta=3.0"
-
     @pytest.mark.parametrize("make", [lambda: Tuned, Tuned])
     def test_an_object_is_bound_with_where_it_was_written(
         self, resolver: Resolver, make: Any
@@ -90,11 +85,6 @@ class TestBinding:
         assert bound.component == Component(
             "metrics", "tuned", f"{__name__}:Tuned", "given as an object", "0"
         )
-
-    def test_a_function_is_a_metric(self, resolver: Resolver) -> None:
-        bound = resolver.bind("metrics", get_third)
-        assert bound.name == "third"
-        assert bound.component.value == f"{__name__}:get_third"
 
     def test_what_is_bound_stays(self, resolver: Resolver) -> None:
         bound: Bound = bind(Component("metrics", "x", "", "d", "1"), Tuned)
@@ -111,9 +101,6 @@ class TestBinding:
 
 
 class TestMetrics:
-    def test_the_tasks_metrics_are_the_default(self, resolver: Resolver) -> None:
-        assert names(resolver) == ["main:beta=2.0", "second"]
-
     def test_a_data_sets_own_win(self, resolver: Resolver) -> None:
         assert names(resolver, perf_metric="second", eval_metrics=["third"]) == [
             "second",
@@ -161,60 +148,9 @@ class TestMetrics:
         for owner in owners:
             assert owner in message
 
-    def test_two_objects_of_one_name_are_not_taken_for_one(
-        self, resolver: Resolver
-    ) -> None:
-        def counting(number: int) -> Any:
-            def get_count(predictions: list[str]) -> int:
-                return number
-
-            return get_count
-
-        one, other = counting(1), counting(2)
-        with pytest.raises(PluginContractError, match="two metrics are called 'count'"):
-            names(resolver, [one, other])
-        assert names(resolver, [one], [one]) == ["count"]
-
     def test_no_metric_is_refused(self, resolver: Resolver) -> None:
         with pytest.raises(UnknownPluginError, match="no metric was named"):
             names(resolver, [])
-
-
-class HTMLLength3(evalkit.Metric):
-    pass
-
-
-class _Hidden(evalkit.Metric):
-    pass
-
-
-class Named(evalkit.Dataset):
-    name = "my-own"
-
-
-def get_word_count(predictions: Any, targets: Any) -> float:
-    return 0.0
-
-
-@pytest.mark.parametrize(
-    ("what", "name"),
-    [
-        (get_word_count, "word-count"),
-        (len, "len"),
-        (Tuned, "tuned"),
-        (Tuned(), "tuned"),
-        (Named, "my-own"),
-        (Named(), "my-own"),
-        (HTMLLength3, "htmllength3"),
-        (_Hidden, "hidden"),
-        (type("MacroF1Score", (), {}), "macro-f1-score"),
-        (type("A", (), {"name": property(lambda self: "computed")})(), "computed"),
-    ],
-)
-def test_an_object_is_called_by_its_name_or_that_of_its_class(
-    what: Any, name: str
-) -> None:
-    assert name_of(what) == name
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,6 @@ def test_numbers_are_sorted_by_value_before_other_texts() -> None:
     assert found.width == 10
 
 
-def test_a_number_of_any_length_has_a_place() -> None:
-    names = ["9" * 5000, "1" * 5000, "3"]
-    found = placed([(0, name) for name in names], 1)
-    assert found.replications == ("3", "1" * 5000, "9" * 5000)
-
-
 @given(
     st.lists(
         st.tuples(st.integers(-1, 3), st.sampled_from(["1", "2", "x", None])),

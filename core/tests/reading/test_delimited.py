@@ -1,7 +1,5 @@
 import csv
-import json
 import math
-import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -210,39 +208,3 @@ def test_what_pythons_writer_quotes_is_read_back(
     for row, pair in zip(found, cells, strict=True):
         assert row.line == line
         line += 1 + "".join(pair).count("\n")
-
-
-@given(st.dictionaries(st.sampled_from("ab"), st.floats(0, 1) | st.none()))
-def test_json_in_a_cell_is_read_back(
-    tmp_path_factory: pytest.TempPathFactory, value: dict[str, Any]
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "cell.tsv"
-    cell = json.dumps(value).replace('"', '""')
-    content = f'id\tconf\n1\t"{cell}"\n'.encode()
-    assert _values(path, content, Format.TSV) == [{"id": "1", "conf": value}]
-
-
-@pytest.mark.slow
-def test_blank_lines_before_the_header_are_not_held(tmp_path: Path) -> None:
-    path = tmp_path / "p.csv"
-    path.write_bytes(b"\n" * 1_000_000 + b"id,label\n1,a\n")
-    tracemalloc.start()
-    try:
-        (row,) = read_rows(path, Format.CSV, TEXTS)
-        _, most = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert (row.line, row.values) == (1_000_002, {"id": "1", "label": "a"})
-    assert most < 40 << 20
-
-
-def test_the_limit_that_all_readers_share_is_never_lowered(tmp_path: Path) -> None:
-    path = tmp_path / "p.csv"
-    path.write_text(f"id,label\n1,{'x' * 200_000}\n2,y\n")
-    first = read_rows(path, Format.CSV, {"id", "label"})
-    next(first)
-    second = read_rows(path, Format.CSV, {"id", "label"})
-    assert [len(str((row.values or {})["label"])) for row in second] == [200_000, 1]
-    # a reader that ends must not take the long cells from one that goes on
-    assert [(row.values or {})["label"] for row in first] == ["y"]
-    assert csv.field_size_limit() >= 64 << 20

@@ -20,7 +20,6 @@ from evalkit.predictions.responses import ResponseReader
 from evalkit.reading import json_lines, rows
 from evalkit.reading import streams as byte_streams
 from evalkit.reading.json_lines import read_json_blocks
-from evalkit.reading.schemas import plan_of
 
 LABELS = ("a", "b", "2020-01-01")
 IDS = ["e0", "e1", "e2", "0", "1", "7", "007", "12345678901234567890", "2020-01-01"]
@@ -450,20 +449,3 @@ def test_deep_nesting_ends_no_process(
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert ("2 True" in done.stdout) == (depth > 500)
-
-
-def test_blocks_cross_boundaries_with_the_right_line_numbers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(byte_streams, "BLOCK_BYTES", 64)
-    path = tmp_path / "p.jsonl"
-    path.write_bytes(
-        b"\xef\xbb\xbf\n\r\n"
-        + b"\n \n".join(to_line({"id": uid, "label": "a"}) for uid in IDS)
-    )
-    plan = plan_of(Strict, LABELS)
-    blocks = list(read_json_blocks(path, plan))
-    assert len(blocks) > 3
-    numbers = [int(n) for block in blocks for n in block.lines]
-    assert numbers == [3 + 2 * place for place in range(len(IDS))]
-    assert [uid for block in blocks for uid in block.frame["id"]] == IDS

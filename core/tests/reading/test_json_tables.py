@@ -143,39 +143,6 @@ def row(uid: Any, **more: Any) -> dict[str, Any]:
     return {"uid": uid, "text": f"text {uid}", "label": "a", **more}
 
 
-KEPT_FAST: Mapping[str, tuple[list[Any], pl.DataType | type[pl.DataType]]] = {
-    "int then float": ([1, 2, 3, 4.5], pl.Float64),
-    "float then int": ([1.5, 2, 3], pl.Float64),
-    "null then text": ([None, None, None, "x"], pl.String),
-    "null then int": ([None, None, None, 7], pl.Int64),
-    "null then bool": ([None, None, None, True], pl.Boolean),
-    "null then list": ([None, None, None, ["x"]], pl.List(pl.String)),
-    "nothing but null": ([None, None, None], pl.String),
-    "empty lists": ([[], [], []], pl.List(pl.String)),
-    "empty list then texts": ([[], [], [], ["x", "y"]], pl.List(pl.String)),
-    "texts that look like numbers": (["NaN", "Infinity", "1e400", "7"], pl.String),
-    "texts with escapes": (['"\\', "\U0001f600", "\u2028", "\n\t"], pl.String),
-    "texts": (["", " ", "x"], pl.String),
-    "large integers": ([2**63 - 1, -(2**63), 0], pl.Int64),
-    "negative zero": ([-0.0, 0.0, 1], pl.Float64),
-}
-
-
-@pytest.mark.usefixtures("_blocks")
-@pytest.mark.parametrize("case", KEPT_FAST)
-@pytest.mark.slow
-def test_types_that_widen_between_blocks_stay_at_column_speed(
-    tmp_path: Path, case: str
-) -> None:
-    values, dtype = KEPT_FAST[case]
-    path = write(tmp_path, *(row(n, n=value) for n, value in enumerate(values)))
-    table = read_json_table(path)
-    assert table is not None
-    assert table[0].schema["n"] == dtype
-    assert table[0]["n"].to_list() == values
-    assert_same(*both(path))
-
-
 ROW_BY_ROW: Mapping[str, list[Any]] = {
     "int then text": [1, 2, 3, "x"],
     "text then int": ["x", "y", "z", 1],
@@ -257,50 +224,6 @@ def test_rows_without_any_key_are_not_lost(tmp_path: Path) -> None:
     by_column, by_row = both(path)
     assert by_column == by_row
     assert "line 1: uid: is required; line 2: uid: is required" in str(by_column)
-
-
-def test_a_key_without_a_name_is_read_row_by_row(tmp_path: Path) -> None:
-    path = write(tmp_path, {"": 1, **row(1)})
-    assert read_json_table(path) is None
-    assert_same(*both(path))
-
-
-IDS: Mapping[str, tuple[list[Mapping[str, Any]], list[str] | str]] = {
-    "integers": ([{"uid": 7}, {"uid": 8}], ["7", "8"]),
-    "under id": ([{"id": "x"}, {"id": "y"}], ["x", "y"]),
-    "integers under id": ([{"id": 5}, {"id": 6}], ["5", "6"]),
-    "two ids": ([{"id": "x", "uid": 1}, {"id": "x", "uid": 2}], "line 1: id: differs"),
-    "one id twice": ([{"id": 1, "uid": "1"}, {"id": "2", "uid": 2}], ["1", "2"]),
-    "both keys": ([{"id": "x"}, {"uid": 2}], ["x", "2"]),
-    "mixed": ([{"uid": "x"}, {"uid": 2}], ["x", "2"]),
-    "the same in two types": (
-        [{"uid": "2"}, {"uid": 2}],
-        "line 2: uid '2' was given before, at line 1",
-    ),
-    "twice": ([{"uid": 2}, {"uid": 2}], "line 2: uid '2' was given before"),
-    "absent": ([{"uid": "x"}, {}], "line 2: uid: is required"),
-    "null": ([{"uid": "x"}, {"uid": None}], "line 2: uid: must be a text that"),
-    "null before id": ([{"uid": None, "id": "x"}], "line 1: uid: must be a text"),
-    "empty": ([{"uid": "x"}, {"uid": ""}], "line 2: uid: must be a text that is not"),
-    "bool": ([{"uid": True}], "line 1: uid: must be a text that is not empty"),
-    "float": ([{"uid": 1.5}], "line 1: uid: must be a text that is not empty"),
-    "int beside float": (
-        [{"uid": 1}, {"uid": 2.0}],
-        "lines.jsonl: line 2: uid: must be a text that is not empty or an integer, "
-        "found 2.0",
-    ),
-    "list": ([{"uid": ["x"]}], "line 1: uid: must be a text that is not empty"),
-}
-
-
-@pytest.mark.parametrize(
-    "text", ["Information", "NaN", "Inf", "[" * 200, "9" * 5000, "\u2028"]
-)
-def test_texts_that_look_odd_stay_at_column_speed(tmp_path: Path, text: str) -> None:
-    path = write(tmp_path, row(1, text=text), row(2))
-    table = read_json_table(path)
-    assert table is not None
-    assert table[0]["text"].to_list() == [text, "text 2"]
 
 
 TEXTS = st.text(st.sampled_from('ab "\\{}[],:\n\u2028é\U0001f600NaInf'), max_size=6)
@@ -414,22 +337,3 @@ def test_ordinary_files_are_read_at_column_speed(
             for each in given
         ]
         assert load(path).frame["id"].to_list() == [str(n) for n in range(len(rows))]
-
-
-def test_texts_that_nobody_reads_are_checked_and_dropped(tmp_path: Path) -> None:
-    rows = [row(n, hint=None, note="x", n=n) for n in range(3000)]
-    path = write(tmp_path, *rows)
-    examples = load(path, lean=True)
-    assert examples.inputs.columns == ["uid"]
-    assert examples.data_columns == ("uid", "text", "label", "hint", "note", "n")
-    rows[2500]["text"] = None
-    with pytest.raises(EvalkitError, match=r"line 2501 \(uid '2500'\): text: "):
-        load(write(tmp_path, *rows), lean=True)
-
-
-def test_a_block_of_which_nothing_is_kept_is_read_by_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(byte_streams, "BLOCK_BYTES", 1)
-    path = write(tmp_path, row(1), {"text": "no id"}, row(2))
-    assert outcome(path, lean=True) == outcome(path)

@@ -10,7 +10,6 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from evalkit.errors import DataError
-from evalkit.reading import tables
 from evalkit.reading.formats import Format
 from evalkit.reading.rows import Block
 from evalkit.reading.schemas import plan_of
@@ -199,32 +198,6 @@ def test_a_model_that_forbids_other_keys_judges_rows_one_by_one() -> None:
     assert block.undeclared == {}
 
 
-def test_a_table_without_a_plan_is_rows() -> None:
-    (block,) = table_blocks(FRAME, 1, None)
-    assert [row.line for row in block.rows] == [1, 2, 3]
-
-
-def test_decimals_without_places_are_integers() -> None:
-    class Counted(BaseModel):
-        id: str
-        count: int
-
-    plan = plan_of(Counted, ())
-    whole = pl.Series([7, 8], dtype=pl.Decimal(10, 0))
-    frame = pl.DataFrame({"id": whole, "count": whole})
-    (block,) = table_blocks(frame, 1, plan)
-    assert block.frame.to_dicts() == [{"id": "7", "count": 7}, {"id": "8", "count": 8}]
-    (by_rows,) = table_blocks(frame, 1, None)
-    rows = list(by_rows.rows)
-    assert [row.values and row.values["id"] for row in rows] == [7, 8]
-    assert [type(row.values and row.values["count"]) for row in rows] == [int, int]
-    with_places = frame.with_columns(pl.col("count").cast(pl.Decimal(10, 2)))
-    (by_rows,) = table_blocks(with_places, 1, None)
-    assert [row.values and row.values["count"] for row in by_rows.rows] == [7.0, 8.0]
-    (block,) = table_blocks(with_places, 1, plan)
-    assert block.frame.is_empty()
-
-
 def test_a_value_of_a_type_that_json_lacks_is_shown_to_the_task() -> None:
     day = datetime.date(2020, 1, 1)
     frame = FRAME.with_columns(
@@ -250,21 +223,6 @@ def _write(path: Path, frame: pl.DataFrame) -> Format:
 
 
 FILES = ["p.parquet", "p.arrow", "p.arrows"]
-
-
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("batch_rows", [1, 2, 100])
-def test_files_are_read_in_batches_with_running_numbers(
-    tmp_path: Path, name: str, batch_rows: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tables, "BATCH_ROWS", batch_rows)
-    monkeypatch.setattr(tables, "PIECE_ROWS", batch_rows)
-    kind = _write(tmp_path / name, FRAME)
-    blocks = list(read_table_blocks(tmp_path / name, kind, PLAN))
-    assert [int(n) for block in blocks for n in block.lines] == [1, 2, 3]
-    whole = pl.concat(block.frame for block in blocks)
-    assert whole["label"].to_list() == ["x", "y", None]
-    assert whole["prob"].to_list() == FRAME["prob"].to_list()
 
 
 @pytest.mark.parametrize("name", FILES)

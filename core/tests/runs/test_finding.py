@@ -79,19 +79,6 @@ def test_other_runs_never_answer_to_a_name(
     assert find_run("latest", runs) == lacking
 
 
-def test_a_name_may_say_the_dataset(make: Make, tmp_path: Path) -> None:
-    runs = tmp_path / "runs"
-    here, there = make("m", 1), make("m", 2, dataset="second")
-    at_home = make("me@home", 1)
-    assert find_run("m", runs) == there
-    assert find_run("m@mini", runs) == here
-    assert find_run("m@second", runs) == there
-    assert find_run("me@home@mini", runs) == find_run("me@home", runs) == at_home
-    for name in ("m@third", "mini/m", f"{runs}:m", here.name, ""):
-        with pytest.raises(StorageError, match="there is no run"):
-            find_run(name, runs)
-
-
 def test_the_start_of_an_id_means_its_latest_run(make: Make, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     first, other = make("m", 1), make("n", 2)
@@ -107,25 +94,6 @@ def test_the_start_of_an_id_means_its_latest_run(make: Make, tmp_path: Path) -> 
     for name in ("01f", "ffff", "01ffffff0"):
         with pytest.raises(StorageError, match="there is no run"):
             find_run(name, runs)
-
-
-def test_a_refused_run_does_not_hide_an_earlier_one(make: Make, tmp_path: Path) -> None:
-    runs = tmp_path / "runs"
-    refused = make("m", 1, status="refused")
-    fingerprint = evalkit.read_run(refused).fingerprint
-    assert [run.path for run in list_runs(runs)] == [refused]
-    complete = make("m", 2, fingerprint=fingerprint)
-    make("m", 3, fingerprint=fingerprint, status="refused")
-    assert [run.path for run in list_runs(runs)] == [complete]
-    assert find_run("m", runs) == find_run(fingerprint, runs) == complete
-
-
-def test_a_path_means_its_run(make: Make, tmp_path: Path) -> None:
-    run = make("m", 1)
-    assert find_run(run) == find_run(run / "run.json") == find_run(str(run)) == run
-    for path in (tmp_path / "runs", run / "scores.parquet"):
-        with pytest.raises(StorageError, match="is no run folder"):
-            find_run(path)
 
 
 def test_a_run_that_cannot_be_read_is_found_by_its_id(

@@ -36,11 +36,6 @@ def write(folder: Path, value: Any) -> Path:
     return folder
 
 
-def test_a_record_is_read_as_it_is(tmp_path: Path) -> None:
-    newer = {**RECORD, "something": ["else"], "counts": {"odd": 1}}
-    assert read_record(write(tmp_path, newer)).to_dict() == newer
-
-
 @pytest.mark.parametrize(
     ("value", "why"),
     [
@@ -92,12 +87,6 @@ def test_a_broken_record_is_named(tmp_path: Path, value: Any, why: str) -> None:
     assert str(caught.value).startswith(f"{tmp_path / 'run.json'}: {why}")
 
 
-def test_a_record_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_bytes(b'{"format": "\xff"}')
-    with pytest.raises(StorageError, match=r"run.json: is not JSON: .*utf-8"):
-        read_record(tmp_path)
-
-
 def test_a_record_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"run.json: No such file or directory"):
         read_record(tmp_path)
@@ -125,24 +114,12 @@ def test_broken_and_foreign_tables_are_named(tmp_path: Path) -> None:
     assert str(caught.value).startswith(f"{path}: ")
 
 
-def test_a_folder_called_like_the_table_is_named(tmp_path: Path) -> None:
-    (tmp_path / "examples.parquet").mkdir()
-    with pytest.raises(StorageError, match=r"examples.parquet: "):
-        read_table(tmp_path / EXAMPLES_FILE, EXAMPLE_COLUMNS)
-
-
 PROBLEMS = [
     Problem("invalid", 3, "b", (Violation("label", "must be short", ["x", None]),)),
     Problem("unreadable", 9, None, (Violation("(line)", "must be JSON", "\u2028"),)),
     Problem("missing", None, "a", ()),
     Problem("missing", None, "a", (), replication="2"),
 ]
-
-
-def test_problems_are_read_as_they_were_written(tmp_path: Path) -> None:
-    lines = "".join(map(problem_line, PROBLEMS))
-    (tmp_path / "problems.jsonl").write_text(lines, "utf-8")
-    assert read_problems(tmp_path) == PROBLEMS
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from operator import eq
 from pathlib import Path
 from typing import Any
 
@@ -137,10 +136,6 @@ def test_a_refusal_gives_every_reason_and_the_first_rows_of_each_kind() -> None:
     assert len(error.result.problems) == 7
 
 
-def test_a_refusal_of_few_rows_hides_none() -> None:
-    assert "more" not in str(refuse(RIGHT[:1]))
-
-
 def without_examples(**options: Any) -> Result:
     rows = [
         {"id": "1", "label": "yes", "sure": 0.125},
@@ -176,23 +171,6 @@ def test_with_examples_rejected_values_are_kept() -> None:
     assert [(v.field, v.value) for v in problem.violations] == [("label", ["kept"])]
 
 
-def test_per_example_scores_are_null_where_nothing_was_scored() -> None:
-    result = evalkit.evaluate("mini", RIGHT[:2], on_missing="skip")
-    assert result.examples is not None
-    assert result.examples["hits"].to_list() == [1.0, 1.0, None]
-    assert result.examples["status"].to_list() == ["scored", "scored", "missing"]
-    assert result.examples["pred"].to_list() == ["yes", "no", None]
-
-
-def test_a_metric_without_per_example_scores_has_no_column() -> None:
-    def get_always(predictions: list[Any], targets: list[Any]) -> float:
-        return 1.0
-
-    result = evalkit.evaluate("mini", RIGHT, metrics=[get_always])
-    assert result.examples is not None
-    assert "always" not in result.examples.columns
-
-
 class Unlabelled(evalkit.Dataset):
     """Twelve examples whose labels nobody declares."""
 
@@ -225,10 +203,6 @@ OPEN = Registry(
 )
 
 
-def share_equal(predictions: list[Any], targets: list[Any]) -> float:
-    return sum(map(eq, predictions, targets)) / len(targets)
-
-
 def notices_of(labels: str, data: Any = Unlabelled) -> Sequence[str]:
     rows = [{"id": str(k), "label": label} for k, label in enumerate(labels)]
     return tuple(evalkit.validate(data, rows, registry=OPEN).notices)
@@ -242,27 +216,11 @@ def test_a_predicted_label_that_no_example_has_is_told() -> None:
     )
 
 
-def test_answers_in_free_text_may_be_new() -> None:
-    class Free(Unlabelled):
-        def load(self, split: str) -> list[dict[str, str]]:
-            return [{"uid": str(k), "label": "abcdefghijkl"[k]} for k in range(12)]
-
-    assert notices_of("z" * 12, Free) == ()
-
-
 def test_scores_without_any_valid_prediction_are_partial() -> None:
     rows = [{"id": uid, "label": 3} for uid in "123"]
     result = evalkit.evaluate("mini", rows, on_invalid="wrong")
     assert (result.status, result.errors) == ("partial", ("no example was scored",))
     assert result.is_failed
-
-
-def test_a_refusal_tells_of_undeclared_keys() -> None:
-    error = refuse([{"id": uid, "prediction": "yes"} for uid in "123"])
-    assert (
-        "  notice: 3 rows with the key 'prediction', which the task mini does not "
-        "declare; the key was left out"
-    ) in str(error).splitlines()
 
 
 def test_a_refusal_names_the_field_that_no_row_has() -> None:

@@ -3,9 +3,7 @@ from typing import Any
 
 import pytest
 
-import evalkit
 from evalkit import Result, Score
-from evalkit.runs.score_columns import ConfidenceInterval, scores_frame
 
 BASE: dict[str, Any] = {
     "split": "test",
@@ -101,16 +99,6 @@ def test_tags_are_sorted_by_metric_and_then_worst_first(result: Result) -> None:
     ]
 
 
-def test_the_table_holds_every_score_as_it_is(result: Result) -> None:
-    assert [Score(**row) for row in result.frame.to_dicts()] == SCORES
-    assert scores_frame([]).columns == list(Score._fields)
-
-
-def test_the_headline_is_the_one_that_the_record_names(result: Result) -> None:
-    assert result.headline == SCORES[5]
-    assert Result({**RECORD, "headline": None}, SCORES, [], None).headline is None
-
-
 def test_the_record_is_read_through_properties(result: Result) -> None:
     assert (result.fingerprint, result.status, result.model, result.dataset) == (
         "0123456789abcdef",
@@ -125,12 +113,6 @@ def test_the_record_is_read_through_properties(result: Result) -> None:
     assert repr(nameless) == "<Result None None complete no run id>"
 
 
-def test_counts_cannot_change_the_record(result: Result) -> None:
-    counts = dict(result.counts)
-    result.counts["examples"] = 7  # type: ignore[index]
-    assert result.counts == counts
-
-
 def test_the_dict_can_be_written_as_json(result: Result) -> None:
     result.record_time(started=0.0, seconds=1.23456)
     written = json.loads(json.dumps(result.to_dict(), allow_nan=False))
@@ -140,23 +122,3 @@ def test_the_dict_can_be_written_as_json(result: Result) -> None:
     }
     assert [Score(**row) for row in written["scores"]] == SCORES
     assert "timings" not in RECORD
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [
-        (0.0, 1.0, ConfidenceInterval(0.0, 1.0)),
-        (None, None, None),
-        (0.1, None, None),
-        (None, 0.1, None),
-    ],
-)
-def test_an_interval_has_two_ends(
-    low: float | None, high: float | None, expected: ConfidenceInterval | None
-) -> None:
-    assert one("m", None, 0.5, ci_low=low, ci_high=high).ci == expected
-
-
-def test_scores_of_two_lists_have_no_errors_and_no_selection() -> None:
-    result = evalkit.score("accuracy", ["a", "b"], ["a", "a"])
-    assert (result.errors, result.is_failed) == ((), False)

@@ -31,40 +31,6 @@ def read(folder: Path, metric: str) -> pl.DataFrame:
     )
 
 
-@pytest.mark.parametrize(
-    ("metric", "file"),
-    [
-        ("accuracy", "accuracy.parquet"),
-        ("macro-f1", "macro-f1.parquet"),
-        ("a=b,c d+e", "a=b,c d+e.parquet"),
-    ],
-)
-def test_plain_names_stay_readable(metric: str, file: str) -> None:
-    assert statistics_file(metric) == file
-
-
-@pytest.mark.parametrize(
-    "metric",
-    [
-        "f1:label=a/b",
-        "f1:label=..",
-        "f1:label=é",
-        "x_y",
-        "%41",
-        "*[a]?",
-        "日" * 200,
-        "a" * 121,
-    ],
-)
-def test_other_names_get_a_hash(metric: str) -> None:
-    name = statistics_file(metric)
-    assert len(name) <= 120 + 1 + 16 + len(".parquet")
-    assert name.isascii()
-    assert not set(name) & set('/\\:*?"<>|%')
-    assert name.endswith(".parquet")
-    assert len(name.removesuffix(".parquet").rpartition("-")[2]) == 16
-
-
 @given(
     st.lists(
         st.text(st.characters(codec="utf-8"), min_size=1, max_size=12), unique=True
@@ -107,10 +73,3 @@ def test_broken_files_are_named(tmp_path: Path) -> None:
         str(caught.value)
         == f"{path}: is not what evalkit writes: it has no column 'position'"
     )
-
-
-def test_a_file_that_is_there_already_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "a.parquet").symlink_to(tmp_path / "victim")
-    with pytest.raises(OSError, match="exists"):
-        write_parquet(FRAME, tmp_path / "a.parquet")
-    assert not (tmp_path / "victim").exists()

@@ -12,7 +12,7 @@ import pytest
 
 import evalkit
 from evalkit.base.violations import Violation
-from evalkit.errors import EvalkitError, StorageError
+from evalkit.errors import StorageError
 from evalkit.predictions.alignment import Problem
 from evalkit.runs.listing import list_runs
 from evalkit.runs.record import FORMAT_VERSION
@@ -58,12 +58,6 @@ def test_a_run_is_four_readable_files(tmp_path: Path) -> None:
         '{"status": "invalid", "line": 3, "id": "b", "violations": '
         '[{"field": "label", "rule": "must be short", "value": "x"}]}\n'
     )
-
-
-def test_a_result_without_examples_has_no_file_of_them(tmp_path: Path) -> None:
-    folder = Result(RECORD, (), (), None).save(tmp_path)
-    assert names(folder) == ["problems.jsonl", "run.json", "scores.parquet"]
-    assert (folder / "problems.jsonl").read_bytes() == b""
 
 
 def test_a_run_that_is_there_is_kept_beside_a_new_one(tmp_path: Path) -> None:
@@ -172,21 +166,8 @@ def test_an_interrupt_while_writing_leaves_nothing(
     assert names(tmp_path / "mini") == []
 
 
-def test_half_a_surrogate_pair_is_written_as_json_writes_it(tmp_path: Path) -> None:
-    folder = result(model="\udcffname").save(tmp_path)
-    text = (folder / "run.json").read_text("utf-8")
-    assert r"\udcffname" in text
-    assert json.loads(text)["model"] == "\udcffname"
-
-
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a\0b", "\ud800", "a" * 300])
 def test_a_dataset_of_any_name_has_one_folder(tmp_path: Path, name: str) -> None:
     folder = result(dataset=name).save(tmp_path / "runs")
     assert folder.parent.parent == tmp_path / "runs"
     assert list_runs(tmp_path / "runs")[0].record.dataset == name
-
-
-def test_scores_of_two_lists_cannot_be_saved(tmp_path: Path, mini: Any) -> None:
-    scores = evalkit.score("hits", ["yes"], ["yes"])
-    with pytest.raises(EvalkitError, match="have no fingerprint and cannot be saved"):
-        scores.save(tmp_path)

@@ -1,6 +1,5 @@
 """Runs are found by path, id and time, and are read as they were saved."""
 
-import copy
 import json
 import shutil
 from collections.abc import Callable
@@ -10,14 +9,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from edited_runs import seal_again, write_record
+from edited_runs import write_record
 
 import evalkit
-from evalkit import PluginError, Registry, Result, Score, StorageError
+from evalkit import PluginError, Registry, Result, StorageError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.finding import LATEST, find_run
-from evalkit.runs.folders import id_of
 from evalkit.runs.listing import list_runs
 from evalkit.runs.stored import bound_component, read_run
 from evalkit.runs.tables import stored_scoring_table
@@ -75,14 +73,6 @@ def test_a_run_is_found_by_its_path_in_any_form(
     assert find_run(path.name, "nowhere") == Path(path.name)
 
 
-def test_a_run_is_found_in_a_folder_of_one_data_set(
-    saved: Callable[..., Result], tmp_path: Path
-) -> None:
-    path = path_of(saved())
-    assert find_run(id_of(path)[:6], tmp_path / "runs" / "mini") == path
-    assert find_run(LATEST, tmp_path / "runs" / "mini") == path
-
-
 def test_a_rescored_run_stands_behind_the_new_one(
     saved: Callable[..., Result], tmp_path: Path
 ) -> None:
@@ -94,17 +84,6 @@ def test_a_rescored_run_stands_behind_the_new_one(
         first.run_id: None,
         rescored.run_id: first.fingerprint,
     }
-
-
-def test_a_model_comes_before_the_start_of_an_id(
-    saved: Callable[..., Result], tmp_path: Path
-) -> None:
-    runs = tmp_path / "runs"
-    path = path_of(saved(model="one"))
-    name = id_of(path)[:5]
-    called = path_of(saved(model=name))
-    assert find_run(name, runs) == called
-    assert find_run(id_of(path)[:6], runs) == path
 
 
 @pytest.mark.parametrize("reference", ["abc", LATEST])
@@ -196,14 +175,6 @@ def test_folders_that_are_no_runs_come_last_and_say_why(
     assert find_run(LATEST, tmp_path / "runs") == result.path
 
 
-def test_only_broken_runs_have_no_latest(
-    saved: Callable[..., Result], tmp_path: Path
-) -> None:
-    (path_of(saved()) / "run.json").write_text("{", "utf-8")
-    with pytest.raises(StorageError, match="there is no run 'latest'"):
-        find_run(LATEST, tmp_path / "runs")
-
-
 def test_a_listing_does_not_read_tables(
     saved: Callable[..., Result], tmp_path: Path
 ) -> None:
@@ -212,10 +183,6 @@ def test_a_listing_does_not_read_tables(
         (path / name).unlink()
     [run] = list_runs(tmp_path / "runs")
     assert run.problem is None
-
-
-def test_a_folder_that_is_not_there_holds_no_runs(tmp_path: Path) -> None:
-    assert list_runs(tmp_path / "nowhere") == []
 
 
 # read_run
@@ -248,52 +215,6 @@ def test_a_run_is_read_as_it_was_saved(
     assert read.examples.equals(result.examples)
     assert read.examples.schema == result.examples.schema
     assert read.by_tag.equals(result.by_tag)
-
-
-def test_examples_and_problems_are_read_once_and_when_asked_for(
-    saved: Callable[..., Result],
-) -> None:
-    path = path_of(saved(RIGHT[:1], **SKIP))
-    read = read_run(path)
-    assert read.examples is read.examples
-    assert read.problems is read.problems
-    assert copy.copy(read).examples is read.examples
-    for name in ("examples.parquet", "problems.jsonl"):
-        (path / name).write_bytes(b"")
-    assert read.examples is not None
-    assert len(read.problems) == 2
-    assert read_run(path).headline == read.headline
-
-
-def test_a_run_without_a_table_of_examples_has_none(
-    saved: Callable[..., Result],
-) -> None:
-    path = path_of(saved())
-    (path / "examples.parquet").unlink()
-    with pytest.raises(StorageError, match=r"examples.parquet: is missing"):
-        _ = read_run(path).examples
-    seal_again(path)
-    read = read_run(path)
-    assert read.examples is None
-    with pytest.raises(StorageError, match=r"has no examples.parquet$"):
-        stored_scoring_table(read)
-
-
-def test_reading_what_is_no_run_is_a_storage_error(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match=r"there is no run folder .*nowhere$"):
-        read_run(tmp_path / "nowhere")
-    with pytest.raises(StorageError, match="is no run folder"):
-        read_run(tmp_path)
-
-
-def test_a_run_can_be_saved_elsewhere(
-    saved: Callable[..., Result], tmp_path: Path
-) -> None:
-    first = path_of(saved(RIGHT[:1], **SKIP))
-    second = read_run(first).save(tmp_path / "copies")
-    assert second == tmp_path / "copies" / "mini" / first.name
-    for name in ("run.json", "problems.jsonl"):
-        assert (second / name).read_bytes() == (first / name).read_bytes()
 
 
 # stored_scoring_table
@@ -369,28 +290,6 @@ def test_recorded_clusters_and_kinds_of_answers_are_kept(
     assert stored_scoring_table(read_run(path)).context[:2] == (None, "all-of")
 
 
-def test_a_run_without_examples_has_no_table(saved: Callable[..., Result]) -> None:
-    result = saved(include_examples=False)
-    with pytest.raises(StorageError, match="made with --no-examples") as caught:
-        stored_scoring_table(read_run(path_of(result)))
-    assert str(caught.value).startswith(f"{result.path}: ")
-    unsaved = evalkit.evaluate("mini", RIGHT, include_examples=False)
-    with pytest.raises(StorageError, match=f"^the run {unsaved.run_id}: holds no"):
-        stored_scoring_table(unsaved)
-
-
-def test_a_refused_run_has_no_table(
-    saved: Callable[..., Result], tmp_path: Path
-) -> None:
-    with pytest.raises(evalkit.AlignmentError):
-        saved(RIGHT[:1])
-    result = read_run(find_run(LATEST, tmp_path / "runs"))
-    assert result.status == "refused"
-    assert [problem.id for problem in result.problems] == ["2", "3"]
-    with pytest.raises(StorageError, match="was refused"):
-        stored_scoring_table(result)
-
-
 # bound_component
 
 
@@ -426,16 +325,3 @@ def test_a_metric_that_was_given_as_an_object_cannot_be_loaded(
     result = read_run(path_of(saved(metrics=[get_own])))
     with pytest.raises(PluginError, match=r"metrics/own was given as an object"):
         bound_metrics(result)
-
-
-def test_every_field_of_a_score_is_read(saved: Callable[..., Result]) -> None:
-    path = path_of(saved())
-    row = {
-        **read_run(path).scores[0]._asdict(),
-        **{"n_clusters": 7, "flag": "odd", "bound_low": 0.1, "bound_high": 0.9},
-        **{"aggregate": "gap:topic", "p_value": 0.25, "replications": 3},
-        **{"stddev_within": 0.5, "stddev_replications": 0.125, "reason": "why"},
-        **{"perturbation": "x", "higher_is_better": False, "scale": 2.5},
-    }
-    change_record(path, scores=[row])
-    assert read_run(path).scores == (Score(**row),)

@@ -10,15 +10,12 @@ import evalkit
 from evalkit import EvalkitError, PluginError, Result, StorageError
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.runs.record import RunRecord
 from evalkit.runs.tables import (
     load_data,
     load_metrics,
     measured_run,
-    settings_of,
     stored_scoring_table,
 )
-from evalkit.scoring.records import ScoringSettings
 
 from ..engine_tables import bound
 
@@ -39,24 +36,6 @@ def run(fake_distribution: Callable[..., Any], tmp_path: Path) -> Callable[..., 
         return evalkit.read_run(result.path)
 
     return evaluate
-
-
-def test_settings_are_those_of_the_record() -> None:
-    record = RunRecord(status="complete", confidence=0.9, seed=7, min_n=4)
-    assert settings_of(record, 2) == ScoringSettings(0.9, 7, 2, 4, True)
-    assert settings_of(RunRecord(status="complete")) == ScoringSettings()
-
-
-def test_groups_are_those_of_tags_and_crossings(run: Callable[..., Result]) -> None:
-    result = run(by=["functionality,target", "answer"])
-    groups = measured_run(result).groups
-    assert set(groups.facets) == {
-        *("functionality", "target", "functionality,target", "answer")
-    }
-    expected = {
-        score.tag: score.n for score in result.scores if score.aggregate is None
-    }
-    assert dict(zip(groups.tags, groups.sizes, strict=True)) == expected
 
 
 def test_all_examples_are_there_and_those_that_count(
@@ -83,19 +62,6 @@ def test_all_examples_are_there_and_those_that_count(
     wrong = measured_run(run(rows=rows, on_missing="wrong"))
     assert wrong.counted.all()
     assert wrong.everything.clusters is None
-
-
-def test_replications_are_kept(run: Callable[..., Result]) -> None:
-    measured = measured_run(run(rows=predictions(2)))
-    assert measured.everything.replications == ("0", "1")
-    assert measured.everything.repeats == 2
-    assert measured.everything.ids[:4] == ["e000", "e000", "e001", "e001"]
-
-
-def test_a_run_without_examples_has_no_table(run: Callable[..., Result]) -> None:
-    result = run("clustered", include_examples=False)
-    with pytest.raises(StorageError, match="made with --no-examples"):
-        measured_run(result)
 
 
 def test_runs_without_examples_or_scores_are_refused(
@@ -130,24 +96,6 @@ def test_inputs_are_joined_by_id(run: Callable[..., Result]) -> None:
     ids = [f"e{i:03}" for i in range(120) if i * 13 % 10 in (3, 4)]
     expected = ["word " * (1 + int(uid[1:]) * 7 % 11) for uid in ids for _ in range(2)]
     assert frame["text"].to_list() == expected
-
-
-def test_nothing_is_read_where_nothing_lacks(
-    run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    result = run()
-    monkeypatch.setattr("evalkit.runs.tables.load_data", lambda *_: 1 / 0)
-    metric = bound("resampled")
-    assert load_metrics(result, [metric], Resolver(Registry()))[1:] == ([metric], {})
-
-
-def test_columns_that_the_data_lack_are_left_out(run: Callable[..., Result]) -> None:
-    result = run()
-    metrics = [bound("absent"), bound("words")]
-    found, ready, _ = load_metrics(result, metrics, Resolver(Registry()))
-    assert ready == metrics
-    assert "text" in found.everything.frame.columns
-    assert "colour" not in found.everything.frame.columns
 
 
 def change_dataset(result: Result, **changes: Any) -> Result:

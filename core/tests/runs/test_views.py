@@ -148,13 +148,6 @@ def test_a_metric_without_per_example_scores_names_those_that_have_them() -> Non
         find_wrong(result(ROWS, [macro]), "hits")
 
 
-def test_a_metric_called_like_another_column_is_found() -> None:
-    score = SCORE._replace(metric="tags#main")
-    found = result(ROWS, [score], **{"metrics/tags": [1.0, 0.0, 1.0, 1.0]})
-    assert wrong_ids(found) == ["1"]
-    assert wrong_ids(found, "tags") == ["1"]
-
-
 @pytest.mark.parametrize(
     ("rows", "kind", "wrong"),
     [
@@ -239,24 +232,6 @@ def test_rows_and_columns_follow_the_declared_order() -> None:
     assert (found.predicted, found.counts) == (("(other)", "((other))"), ((0, 1),))
 
 
-def test_only_what_counts_is_counted_and_only_with_the_tag() -> None:
-    assert count_confusion(result(STATUSES, policies="wrong")).no_answer == (3,)
-    assert count_confusion(result(STATUSES, policies="skip")).no_answer == (1,)
-    tagged = count_confusion(result(STATUSES, policies="wrong"), "t:2")
-    assert (tagged.counts, tagged.no_answer) == (((0,),), (2,))
-    # the rows do not change with the tag where labels are declared
-    tagged = count_confusion(result(STATUSES, labels=("a", "b")), "t:1")
-    assert tagged.counts == ((1, 0), (0, 0))
-
-
-def test_labels_may_be_numbers_and_booleans() -> None:
-    numbers = count_confusion(result([(2, 2), (10, 2), (10, None)]))
-    assert numbers == (("10", "2"), ("10", "2"), ((0, 1), (0, 1)), (1, 0))
-    booleans = count_confusion(result([(True, False), (False, False)]))
-    assert booleans.labels == ("false", "true")
-    assert booleans.counts == ((1, 0), (1, 0))
-
-
 @pytest.mark.parametrize(
     ("rows", "why"),
     [
@@ -269,14 +244,6 @@ def test_labels_may_be_numbers_and_booleans() -> None:
 def test_answers_that_are_no_labels_are_refused(rows: list[Any], why: str) -> None:
     with pytest.raises(DataError, match=why):
         count_confusion(result(rows))
-
-
-def test_many_labels_are_counted_where_each_is_given_often_or_declared() -> None:
-    often = [(f"{n % 30}", "a") for n in range(150)]
-    assert len(count_confusion(result(often)).labels) == 30
-    declared = tuple(f"text {n}" for n in range(21))
-    rows = [(label, label) for label in declared]
-    assert count_confusion(result(rows, labels=declared)).labels == declared
 
 
 LABELS = ("x", "y", "z")

@@ -1,5 +1,4 @@
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from evalkit import Metric
 from evalkit.scoring import aggregates
 from evalkit.scoring.aggregates import DESCRIBED, NOT_PER_EXAMPLE, OVERLAPPING
 from evalkit.scoring.records import MetricScores
@@ -25,8 +23,6 @@ from ..engine_tables import (
     make_table,
     scored,
 )
-
-Floats = NDArray[np.float64]
 
 
 class LowerIsBetter(Mean):
@@ -48,18 +44,6 @@ def disjoint_tags(n: int, groups: int, facet: str = "f") -> list[list[str]]:
 def overlapping_tags(n: int, seed: int = 0) -> list[list[str]]:
     random = np.random.default_rng(seed)
     return [[f"f:{tag}" for tag in "abc" if random.random() < 0.5] for _ in range(n)]
-
-
-def means_of(
-    values: Sequence[float], tags: Sequence[Sequence[str]]
-) -> dict[str, float]:
-    names = sorted({tag for one in tags for tag in one})
-    return {
-        name: float(
-            np.mean([v for v, one in zip(values, tags, strict=True) if name in one])
-        )
-        for name in names
-    }
 
 
 # macro ---------------------------------------------------------------------------
@@ -215,40 +199,6 @@ def test_groups_without_a_value_or_with_too_few_examples_are_left_out() -> None:
     assert [one.kind for one in few.aggregates] == ["macro:f"]
 
 
-def test_examples_without_rows_do_not_count() -> None:
-    tags = disjoint_tags(12, 2)
-    values = np.arange(12.0)
-    found = scored(Mean, make_table(values, present=range(6)), make_groups(tags))
-    alone = scored(Mean, make_table(values[:6]), make_groups(tags[:6]))
-    assert list(found.aggregates) == list(alone.aggregates)
-
-
-@pytest.mark.parametrize(
-    ("metric", "values", "clusters", "reason"),
-    [
-        (NoInterval, [1.0, 2.0, 3.0, 5.0], None, "the metric declares no interval"),
-        (
-            Mean,
-            [1.0, 1.0, 2.0, 2.0],
-            None,
-            "a part has no interval: all values are equal",
-        ),
-        (
-            Mean,
-            [1.0, 2.0, 3.0, 5.0],
-            [1, 1, 2, 3],
-            "a part has no interval: all examples are in one cluster",
-        ),
-    ],
-)
-def test_macro_without_an_interval_says_why(
-    metric: Any, values: list[float], clusters: Any, reason: str
-) -> None:
-    tags = [["f:a"], ["f:a"], ["f:b"], ["f:b"]]
-    found = scored(metric, make_table(values, clusters=clusters), make_groups(tags))
-    assert aggregate(found, "macro:f").interval == Interval(reason=reason)
-
-
 def test_worse_is_what_the_metric_says() -> None:
     values = [1.0, 2.0, 3.0, 5.0, 1.0, 2.0]
     tags = [[f"f:{t}"] for t in "aabbcc"]
@@ -297,12 +247,6 @@ def test_a_facet_that_is_not_tested_says_why(
     assert (gap.p_value, gap.interval) == (None, Interval(reason=reason))
 
 
-def test_equal_scores_of_all_examples_are_equal_tags() -> None:
-    table = make_table(np.ones(40))
-    gap = aggregate(scored(Mean, table, make_groups(disjoint_tags(40, 2))), "gap:f")
-    assert (gap.value, gap.p_value) == (0.0, 1.0)
-
-
 def test_aggregates_do_not_depend_on_the_order_of_rows() -> None:
     random = np.random.default_rng(15)
     values = random.normal(size=80)
@@ -324,12 +268,3 @@ def test_aggregates_do_not_depend_on_the_order_of_rows() -> None:
         assert one.value == pytest.approx(other.value, rel=1e-12)
         assert one.p_value == other.p_value
         assert (one.kind, one.tag, one.flag) == (other.kind, other.tag, other.flag)
-
-
-def test_metrics_of_lists_have_no_aggregates() -> None:
-    class Lists(Metric):
-        def compute(self, predictions: list[float], targets: list[float]) -> float:
-            return sum(predictions) / len(predictions)
-
-    found = scored(Lists, make_table([1.0, 2.0]), make_groups([["f:a"], ["f:b"]]))
-    assert list(found.aggregates) == []

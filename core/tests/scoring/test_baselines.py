@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from evalkit import Metric, MetricContext
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.scoring import baselines
 from evalkit.scoring.baselines import Baselines, compute_baselines
 from evalkit.scoring.table import ScoringTable
 
@@ -129,18 +128,6 @@ def test_statistics_that_cannot_be_weighted_have_no_baseline() -> None:
     assert baselines_of(Extremes, ["a", "b"]) == Baselines("a", None, None)
 
 
-@pytest.mark.parametrize(
-    ("value", "score"), [(None, ""), (float("nan"), ""), (0.5, "part")]
-)
-def test_an_undefined_main_score_has_no_baseline(value: float, score: str) -> None:
-    class Undefined(HitSums):
-        def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
-            undefined = pl.lit(value, dtype=pl.Float64)
-            return sums.select("group", score=pl.lit(score), value=undefined)
-
-    assert baselines_of(Undefined, ["a", "b"]) == Baselines("a", None, None)
-
-
 def test_without_labels_there_are_none() -> None:
     assert baselines_of(Hit, ["a"], labels=None) is None
     assert baselines_of(Hit, ["a"], labels=()) is None
@@ -176,23 +163,3 @@ def test_an_example_counts_once_however_many_answers_it_has(metric: Any) -> None
     found = compute_baselines(Resolver(Registry()).bind("metrics", metric), table)
     assert found is not None
     assert (found.majority_label, found.majority) == ("a", pytest.approx(3 / 4))
-
-
-def test_with_very_many_labels_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(baselines, "MOST_LABELS", 3)
-    assert baselines_of(Hit, ["a"]) is None
-    assert baselines_of(Hit, ["a"], labels=LABELS[:3]) is not None
-
-
-def test_a_metric_that_reads_more_than_prediction_and_answer_has_none() -> None:
-    class Confident(Hit):
-        columns = ("prob",)
-
-    assert baselines_of(Confident, ["a"]) is None
-
-
-def test_a_metric_that_does_not_apply_has_none() -> None:
-    class Numbers(Hit):
-        answer_kinds = ("number",)
-
-    assert baselines_of(Numbers, ["a"]) is None

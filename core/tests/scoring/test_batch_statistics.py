@@ -13,7 +13,6 @@ from evalkit.errors import MetricError
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.scoring import passes
 from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.rows import batch_statistics
 from evalkit.scoring.table import Batch, ScoringTable
@@ -104,16 +103,6 @@ def test_the_first_example_that_fails_by_itself_is_named(is_bad: list[bool]) -> 
     assert called <= steps * (1 + max(1, len(texts) / 10))
 
 
-def test_an_example_is_named_in_a_later_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passes, "BATCH_ROWS", 7)
-    texts = ["good"] * 50
-    texts[33] = texts[34] = texts[41] = "bad"
-    metric = bind(by_row(length), most_not_scored=0.0)
-    assert error_of(metric, table_of(texts)) == (
-        f"{WHERE} failed for the example 'id-34' with ValueError: cannot read bad"
-    )
-
-
 def test_examples_that_cannot_be_scored_are_left_out() -> None:
     def statistics(batch: pl.DataFrame) -> pl.DataFrame:
         texts = batch["prediction"]
@@ -151,17 +140,6 @@ def test_reasons_must_be_texts() -> None:
     assert message.startswith(f"{WHERE}: the column 'not_scored' must hold texts")
 
 
-def test_a_failure_of_a_combination_names_no_example() -> None:
-    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
-        if batch.height > 3:
-            raise ValueError("too many")
-        found: pl.DataFrame = by_row(length)(batch)
-        return found
-
-    message = error_of(bind(statistics), table_of(["good"] * 9))
-    assert message == f"{WHERE} failed with ValueError: too many"
-
-
 def test_other_failures_of_fewer_rows_are_not_taken_for_it() -> None:
     def statistics(batch: pl.DataFrame) -> pl.DataFrame:
         if batch.height < 5:
@@ -189,32 +167,6 @@ def test_a_value_that_does_not_add_up_names_its_example(
     assert error_of(metric, table) == f"{WHERE}: {rule} (the example 'id-3')"
 
 
-def test_an_example_with_several_rows_and_one_score_is_named() -> None:
-    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
-        return pl.DataFrame({"row": [0, 2, 1, 2], "x": [1.0] * 4})
-
-    message = error_of(bind(statistics, per_example="x"), table_of(["a"] * 3))
-    assert message == (
-        f"{WHERE}: an example has several rows, but one score ('x') "
-        "(the example 'id-3')"
-    )
-
-
-def test_a_type_that_one_example_spoils_names_it() -> None:
-    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
-        values = ["?" if text == "odd" else 1.0 for text in batch["prediction"]]
-        columns = {"row": range(len(values)), "x": values}
-        schema = {"row": pl.Int64, "x": pl.String if "?" in values else pl.Float64}
-        return pl.DataFrame(columns, schema=schema, strict=False)
-
-    texts = ["good"] * 9
-    texts[6] = texts[8] = "odd"
-    message = error_of(bind(statistics), table_of(texts))
-    assert message == (
-        f"{WHERE}: the column 'x' must hold numbers (the example 'id-7')"
-    )
-
-
 @pytest.mark.parametrize(
     "ask",
     [
@@ -236,18 +188,3 @@ def test_a_column_that_was_not_declared_is_named(
         "in the metric's `columns` ("
     )
     assert "\n" not in message
-
-
-@pytest.mark.parametrize("batch_rows", [None, 16, 400])
-def test_failures_that_stand_together_are_counted_of_the_whole_table(
-    batch_rows: int | None,
-) -> None:
-    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
-        if (batch["weight"] < 10).any():
-            raise ValueError("too light")
-        return batch.select(row=pl.int_range(pl.len()), number=pl.lit(1.0))
-
-    table = table_of(["a"] * 400, weight=range(400))
-    metric = bind(statistics, columns=("weight",), batch_rows=batch_rows)
-    found = metric_outcomes(metric, table)
-    assert (found.statistics.height, found.unscored.height) == (390, 10)

@@ -142,18 +142,6 @@ def test_wrong_scores_of_finalize_are_refused(finalize: Finalize, rule: str) -> 
     assert rule in message
 
 
-def raising(error: BaseException) -> Callable[[Any], Any]:
-    def function(_: Any) -> Any:
-        raise error
-
-    return function
-
-
-def test_a_hook_may_raise_a_metric_error_of_its_own() -> None:
-    error = error_of(metric(raising(MetricError("no model"))))
-    assert error == "metrics/probe (given as an object): no model"
-
-
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -173,18 +161,6 @@ def test_batches_whose_columns_differ_are_refused(
 
     probe = metric(statistics, keys=("k",) if "k" in first else ())
     assert "joining the batches of statistics failed with" in error_of(probe)
-
-
-def test_batches_may_order_their_columns_differently(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(passes, "BATCH_ROWS", 2)
-
-    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
-        given = ones(batch).with_columns(y=pl.lit(5))
-        return given if batch.height == 2 else given.select("y", "x", "row")
-
-    assert scored(metric(statistics))[0].value == 5.0
 
 
 @pytest.mark.parametrize(
@@ -210,17 +186,6 @@ def test_a_value_that_is_no_number_or_out_of_bounds_is_refused(
 
     message = error_of(Probe)
     assert message.startswith(f"metrics/probe (given as an object): {text}")
-
-
-@pytest.mark.parametrize("value", [True, 1, np.float32(1), np.int64(1), 1 + 1e-12])
-def test_a_value_may_be_any_number(value: Any) -> None:
-    class Probe(Metric):
-        bounds = (None, 1.0)
-
-        def compute(self) -> Any:
-            return value
-
-    assert scored(Probe)[0].value == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
@@ -274,18 +239,6 @@ def test_a_group_without_a_value_says_so() -> None:
     assert [s.reason for s in found[1:]] == [reason] * 3
 
 
-def test_scores_within_a_metric_are_named_after_it() -> None:
-    def finalize(sums: pl.DataFrame) -> pl.DataFrame:
-        main = sums.select("group", pl.lit(None).alias("score"), value="x")
-        half = sums.select("group", score=pl.lit("half"), value=pl.col("x") / 2)
-        return pl.concat([half, main.cast({"score": pl.String})])
-
-    result = score(metric(finalize=finalize), PREDICTIONS, TARGETS, tags=TAGS)
-    assert result.metrics == ["probe", "probe#half"]
-    assert [s.value for s in result.scores] == [5.0, 3.0, 2.0, 1.0, 2.5, 1.5, 1.0, 0.5]
-    assert result["probe#half"].reason == "all bootstrap replicates are equal"
-
-
 numbers = st.floats(-1e6, 1e6).map(lambda x: round(x, 6))
 
 
@@ -325,18 +278,3 @@ def test_merges_equal_plain_python(values: list[float], first: int) -> None:
             *("group", "total", "least", "most", "all"),
             *("spread_count", "spread_mean", "spread_m2"),
         }
-
-
-@pytest.mark.parametrize("merge", ["min", "max"])
-def test_extremes_are_not_resampled(merge: str) -> None:
-    probe = metric(
-        finalize=lambda sums: sums.select("group", value=pl.lit(1.0)),
-        merges={"x": merge},
-    )
-    whole = scored(probe)[0]
-    assert whole.value == 1.0
-    assert (whole.ci_method, whole.reason) == (
-        "none",
-        "the metric's statistics merge by min or max, of which resampled examples say "
-        "nothing",
-    )

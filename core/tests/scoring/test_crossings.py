@@ -1,15 +1,11 @@
 import json
-import math
 from collections.abc import Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evalkit import EvalkitError, evaluate
 from evalkit.scoring import grouping
@@ -36,16 +32,6 @@ def labels(values: Any) -> list[str]:
     found = groups_of("x", [[]] * len(column), x=column)
     assert all(len(one) == 1 for one in found)
     return [one.removeprefix("x:") for [one] in found]
-
-
-def test_names_are_separated_by_commas() -> None:
-    found = read_crossings(["topic", " topic , size ", "a,b,c", "topic"])
-    assert found == {
-        "topic": ["topic"],
-        "topic,size": ["topic", "size"],
-        "a,b,c": ["a", "b", "c"],
-    }
-    assert read_crossings([]) == {}
 
 
 @pytest.mark.parametrize("text", ["", "a,", ",a", "a,,b", "a,b,a", " , "])
@@ -76,24 +62,6 @@ def test_different_values_are_different_groups() -> None:
     ]
 
 
-def test_several_values_of_two_facets_make_all_pairs() -> None:
-    tags = [["f:a", "f:b", "g:x", "g:y"], None]
-    assert groups_of("f,g", tags) == [
-        ["f:a & g:x", "f:a & g:y", "f:b & g:x", "f:b & g:y"],
-        ["f:(none) & g:(none)"],
-    ]
-
-
-def test_three_may_be_crossed() -> None:
-    found = groups_of("topic,length,size", length=[1, 2, 1, None])
-    assert found[0] == ["topic:a & length:1 & size:s"]
-    assert found[1] == [
-        "topic:b & length:2 & size:(none)",
-        "topic:a & length:2 & size:(none)",
-    ]
-    assert found[3] == ["topic:(none) & length:(none) & size:l"]
-
-
 def test_a_facet_by_itself_is_left_out_as_its_tags_are_groups_anyway() -> None:
     found = cross(
         read_crossings(["topic", "x", "topic,size"]),
@@ -103,15 +71,6 @@ def test_a_facet_by_itself_is_left_out_as_its_tags_are_groups_anyway() -> None:
     assert list(found) == ["x", "topic,size"]
     # a facet comes before a column of its name
     assert found["topic,size"].to_list()[0] == ["topic:a & size:s"]
-
-
-def test_a_tag_of_another_form_is_of_no_facet() -> None:
-    tags = [["f:a", "f: b", "f:"], ["f:\u00a0c"], ["ff:a"]]
-    assert groups_of("f,x", tags, x=["1", "2", "3"]) == [
-        ["f:a & x:1"],
-        ["f:(none) & x:2"],
-        ["f:(none) & x:3"],
-    ]
 
 
 def test_unknown_names_are_refused() -> None:
@@ -154,29 +113,6 @@ def test_too_many_groups_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 # values of columns ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        (["a", None, "", "é & ü"], ["a", "(none)", "", "é & ü"]),
-        ([1, None, -2], ["1", "(none)", "-2"]),
-        ([True, False, None], ["true", "false", "(none)"]),
-        ([0.5, math.nan, None, 2.0], ["0.5", "(none)", "(none)", "2.0"]),
-        ([["a", "b"], [], None], ['["a", "b"]', "[]", "(none)"]),
-        ([{"k": 1}, {"k": 2}], ['{"k": 1}', '{"k": 2}']),
-    ],
-)
-def test_few_values_are_groups_of_their_own(
-    values: list[Any], expected: list[str]
-) -> None:
-    assert labels(values) == expected
-
-
-def test_ten_numbers_are_few() -> None:
-    assert labels(range(10)) == [str(i) for i in range(10)]
-    # with none they are eleven
-    assert "below" in labels([*range(10), None])[0]
-
-
 def test_many_numbers_are_put_in_bins_of_about_equal_size() -> None:
     found = labels([*range(20), None])
     assert found == [
@@ -186,12 +122,6 @@ def test_many_numbers_are_put_in_bins_of_about_equal_size() -> None:
         *["14.25 or more"] * 5,
         "(none)",
     ]
-
-
-def test_numbers_beyond_all_others_are_in_the_bins_at_the_ends() -> None:
-    values = [*map(float, range(20)), math.inf, -math.inf, math.nan, None]
-    found = labels(values)
-    assert found[20:] == [found[19], found[0], "(none)", "(none)"]
 
 
 def test_ties_are_in_one_bin() -> None:
@@ -217,28 +147,6 @@ def test_bins_whose_edges_look_alike_have_names_of_their_own() -> None:
         [float(np.nextafter(0.1, 1))] * 3 + [0.1] * 3 + [0.2] * 2 + [*range(1, 12)]
     )
     assert exact[0] == exact[1]
-
-
-@given(
-    st.lists(
-        st.one_of(st.floats(), st.integers(-(2**31), 2**31).map(float), st.none()),
-        min_size=1,
-        max_size=60,
-    )
-)
-def test_bins_are_in_the_order_of_their_numbers(values: list[float | None]) -> None:
-    found = labels(pl.Series(values, dtype=pl.Float64))
-    numbers = []
-    for value, label in zip(values, found, strict=True):
-        is_none = value is None or math.isnan(value)
-        assert (label == "(none)") == is_none
-        if value is not None and not is_none:
-            numbers.append((value, label))
-    ordered = [label for _, label in sorted(numbers, key=lambda pair: pair[0])]
-    runs = [label for label, _ in groupby(ordered)]
-    if any(" " in label for label in runs):
-        assert len(runs) <= 4
-    assert len(runs) == len(set(runs)) or 0.0 in [value for value, _ in numbers]
 
 
 # in an evaluation ----------------------------------------------------------------

@@ -5,7 +5,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-import evalkit
 from evalkit import Metric, MetricContext, MetricError, PluginContractError
 from evalkit.scoring import finalize_counts
 from evalkit.scoring.finalization import Finalizer
@@ -86,24 +85,3 @@ def test_counts_are_for_statistics() -> None:
 
     with pytest.raises(PluginContractError, match="finalize_counts is for a metric"):
         bound(Odd)
-
-
-@pytest.mark.parametrize(
-    ("kind", "codes"), [(pl.Int64, [2**60, 2**60 + 1]), (pl.Int8, [-128, 127])]
-)
-def test_integer_keys_that_differ_stay_apart(kind: Any, codes: list[int]) -> None:
-    class Codes(Metric):
-        """How many codes there are."""
-
-        keys = ("code",)
-        interval = "none"
-
-        def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
-            code = pl.Series(codes, dtype=kind)
-            return batch.select(code=code, n=pl.lit(1.0)).with_row_index("row")
-
-        def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
-            return sums.group_by("group").agg(value=pl.len())
-
-    [score] = evalkit.score(Codes, ["a", "a"], ["a", "a"]).scores
-    assert score.value == 2

@@ -10,8 +10,7 @@ import evalkit
 from evalkit import Metric
 from evalkit.scoring import group_intervals
 from evalkit.scoring.group_intervals import REPLICATES
-from evalkit.scoring.measurement import Measured, measure
-from evalkit.scoring.records import GroupScore, ScoringSettings
+from evalkit.scoring.records import GroupScore
 from evalkit.statistics.intervals import NO_INFLUENCE, Interval
 from evalkit.statistics.resampling import percentile_interval, unit_weights
 
@@ -20,7 +19,6 @@ from ..engine_tables import (
     Mean,
     Ratio,
     Share,
-    bound,
     main_score,
     make_groups,
     make_table,
@@ -35,7 +33,6 @@ RANDOM = np.random.default_rng(0)
 VALUES = RANDOM.exponential(size=60).round(2).tolist()
 CLUSTERS = RANDOM.integers(0, 25, 60).tolist()
 NORMAL = np.random.default_rng(5).normal(3, 1, 60).round(2).tolist()
-LONG_TAIL = [*[0.1 * (i % 5) for i in range(58)], 9.0, 40.0]
 HALVES = [(0.0, 0.5, 1.0, 1.0)[i % 4] for i in range(60)]
 ONES = [float(i % 4 > 0) for i in range(60)]
 LABELS = ["a", "b", "c"]
@@ -124,18 +121,6 @@ def test_counts_of_labels_are_drawn_unless_they_are_clustered(
 ) -> None:
     found = first(metric, PREDICTED, GOLD, clusters=clusters)
     assert found.interval.method == method
-
-
-def test_counts_of_replications_are_resampled_by_example() -> None:
-    found = first("macro-f1", PREDICTED, GOLD, replications="ab")
-    assert found.interval.method == "bootstrap"
-
-
-def test_a_delta_interval_of_a_mean_is_students() -> None:
-    found = first(DeltaMean, VALUES)
-    expected = stats.t.interval(0.95, 59, loc=np.mean(VALUES), scale=stats.sem(VALUES))
-    bounds = (found.interval.low, found.interval.high)
-    assert bounds == pytest.approx(expected, rel=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -231,15 +216,6 @@ def test_declared_labels_take_part_in_the_smoothing() -> None:
     assert more.interval != fewer.interval
 
 
-def test_a_tag_is_drawn_as_its_examples_alone() -> None:
-    groups = make_groups([["t"] if i % 2 else [] for i in range(60)])
-    table = make_table(PREDICTED, GOLD, labels=LABELS)
-    inside = main_score(scored("macro-f1", table, groups), 1)
-    ids = [str(i) for i in range(1, 60, 2)]
-    alone = make_table(PREDICTED[1::2], GOLD[1::2], labels=LABELS, ids=ids)
-    assert inside.interval == main_score(scored("macro-f1", alone)).interval
-
-
 def test_pairs_beyond_the_limit_are_resampled(monkeypatch: pytest.MonkeyPatch) -> None:
     groups = make_groups([["t"] if label == "a" else [] for label in GOLD])
     table = make_table(PREDICTED, GOLD)
@@ -268,13 +244,6 @@ class Numbered(Metric):
             value=hit.fill_null(0).sum() / pl.col("count").sum()
         )
         return totals.select("group", "value")
-
-
-def test_keys_that_are_no_texts_are_resampled() -> None:
-    targets = [i % 3 for i in range(40)]
-    predictions = [target if i % 4 else 0 for i, target in enumerate(targets)]
-    found = first(Numbered, predictions, targets)
-    assert found.interval.method == "bootstrap"
 
 
 class OnlyWhole(Numbered):
@@ -372,20 +341,6 @@ def test_confidence_widens_intervals() -> None:
     assert few.reason == "1000 bootstrap replicates are too few for this confidence"
 
 
-def test_progress_names_metric_and_tag() -> None:
-    texts: list[str] = []
-    groups = make_groups([["t"] if i else [] for i in range(60)])
-    table = make_table(VALUES)
-    everyone = pl.repeat(True, 60, eager=True)
-    measure(
-        [bound(BootstrapMean)],
-        Measured(table, everyone, groups),
-        ScoringSettings(),
-        lambda text, share: texts.append(text),
-    )
-    assert texts[-2:] == ["bootstrap-mean: all", "bootstrap-mean: t"]
-
-
 def large_sample(rare_hits: int) -> tuple[list[str], list[str]]:
     """Give predictions and answers, in which one label has so many hits."""
     counts = {
@@ -395,21 +350,6 @@ def large_sample(rare_hits: int) -> tuple[list[str], list[str]]:
     }
     pairs = [pair for pair, count in counts.items() for _ in range(count)]
     return [said for _, said in pairs], [gold for gold, _ in pairs]
-
-
-@pytest.mark.parametrize("name", ["macro-f1", "macro-recall", "f1:label=c"])
-def test_large_counts_of_labels_need_no_draws(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    predictions, targets = large_sample(100)
-    quick = evalkit.score(name, predictions, targets)[name]
-    monkeypatch.setattr(group_intervals, "LEAST_OF_EACH", 10**9)
-    drawn = evalkit.score(name, predictions, targets)[name]
-    assert (quick.ci_method, drawn.ci_method) == ("delta", "multinomial")
-    assert quick.value == drawn.value
-    assert quick.se == pytest.approx(drawn.se, rel=0.1)
-    # 1 000 draws place a bound within about .2 standard errors
-    assert quick.ci == pytest.approx(drawn.ci, abs=0.3 * drawn.se)
 
 
 def test_counts_in_which_a_label_is_rare_are_drawn_however_many_there_are() -> None:

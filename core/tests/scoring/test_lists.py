@@ -2,7 +2,6 @@ import random as python_random
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -53,19 +52,6 @@ def test_a_function_of_lists_sees_lists_of_acceptable_answers() -> None:
     assert (found.value, found.n) == (2 / 3, 3)
 
 
-def test_a_value_of_none_is_null_with_the_reason() -> None:
-    def get_long(predictions: list[Any], targets: list[Any]) -> float | None:
-        return 1.0 if len(targets) > 1 else None
-
-    result = score(get_long, ["a"] * 4, ["a"] * 4, tags=TAGS)
-    whole, one, tag, _ = result.scores
-    assert (whole.value, tag.value) == (1.0, 1.0)
-    assert (one.value, one.n, one.ci) == (None, 1, None)
-    assert one.reason == (
-        "metrics/long (given as an object): it is not defined for these examples"
-    )
-
-
 def test_a_tag_without_a_scored_example_is_null() -> None:
     # in an evaluation, examples that are left out keep their tags
     frame = pl.DataFrame(
@@ -82,18 +68,6 @@ def test_a_tag_without_a_scored_example_is_null() -> None:
         (1.0, 1, None),
         (0.0, 1, None),
     ]
-
-
-def test_an_interval_is_made_of_resampled_pairs() -> None:
-    predictions = ["a"] * 70 + ["b"] * 30
-    found = score(get_agreement, predictions, ["a"] * 100)["agreement"]
-    # the count of hits is binomial
-    expected = np.random.default_rng(0).binomial(100, 0.7, 20_000) / 100
-    assert found.ci is not None
-    assert found.se == pytest.approx(expected.std(), rel=0.2)
-    assert found.ci.low == pytest.approx(np.quantile(expected, 0.025), abs=0.03)
-    assert found.ci.high == pytest.approx(np.quantile(expected, 0.975), abs=0.03)
-    assert found.ci_method == "bootstrap"
 
 
 def test_order_of_rows_does_not_change_the_interval() -> None:
@@ -185,14 +159,6 @@ def test_a_function_that_is_undefined_for_most_replicates_has_no_interval() -> N
     assert found.reason == "the score is undefined in most bootstrap replicates"
 
 
-def test_a_missing_prediction_makes_a_function_of_lists_null() -> None:
-    found = score(get_agreement, ["a", None], ["a", "b"])["agreement"]
-    assert found.reason == (
-        "1 example without a prediction, and the metric declares no worst value "
-        "(worst_value, or accepts_no_prediction)"
-    )
-
-
 def test_the_decorator_says_what_the_number_means_and_leaves_the_function() -> None:
     @evalkit.metric(unit="%", bounds=(0, 1), higher_is_better=True, scale=100)
     def get_share(predictions: list[str], targets: list[str]) -> float:
@@ -201,8 +167,3 @@ def test_the_decorator_says_what_the_number_means_and_leaves_the_function() -> N
     assert get_share(["a"], ["a"]) == 1.0
     found = score(get_share, ["a", "b"], ["a", "a"])["share"]
     assert (found.unit, found.scale, found.higher_is_better) == ("%", 100.0, True)
-
-
-def test_a_bare_function_has_no_unit_and_no_direction() -> None:
-    found = score(get_agreement, ["a"], ["a"])["agreement"]
-    assert (found.unit, found.scale, found.higher_is_better) == ("", 1.0, None)

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evalkit import DataError, Metric, MetricError, Result, Score, score
+from evalkit import Metric, MetricError, Result, Score, score
 from evalkit.base.terms import MetricContext
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.scoring import ScoringTable, group_intervals, passes
+from evalkit.scoring import ScoringTable, passes
 from evalkit.scoring.grouping import UNTAGGED, group_by_tag
 from evalkit.scoring.measurement import score_metric
 from evalkit.scoring.records import ScoringSettings
@@ -201,23 +201,6 @@ def test_a_metric_that_accepts_no_prediction_sees_the_null() -> None:
     assert score(Answered, ["a", None], ["x", "y"])["answered"].value == 0.625
 
 
-def test_a_metric_without_an_interval_says_so() -> None:
-    found = score(Length, ["a", "bb"], ["x", "y"])["length"]
-    assert (found.ci_method, found.reason) == (
-        "none",
-        "the metric declares no interval",
-    )
-    assert (found.mean, found.min, found.max) == (1.5, 1.0, 2.0)
-
-
-def test_sums_without_an_interval_say_so() -> None:
-    class Plain(SumMean):
-        interval = "none"
-
-    found = score(Plain, [1, 2], [1, 2])["plain"]
-    assert (found.ci, found.reason) == (None, "the metric declares no interval")
-
-
 # intervals -----------------------------------------------------------------------
 
 
@@ -226,25 +209,6 @@ class Hit(Metric):
 
     def score_example(self, prediction: float) -> float:
         return prediction
-
-
-@pytest.mark.parametrize("right", [0, 15, 35, 50])
-def test_zeros_and_ones_get_the_interval_of_wilson(right: int) -> None:
-    found = score(Hit, [1.0] * right + [0.0] * (50 - right), [0] * 50, confidence=0.9)
-    expected = stats.binomtest(right, 50).proportion_ci(0.9, method="wilson")
-    assert found["hit"].ci == pytest.approx((expected.low, expected.high))
-    assert found["hit"].ci_method == "wilson"
-
-
-@pytest.mark.parametrize("last", [0.75, 1.75])
-def test_other_values_get_a_t_interval_instead_of_wilsons(last: float) -> None:
-    values = [0.0, 1.0, 0.5, last]
-    found = score(Hit, values, values)["hit"]
-    error = stats.sem(values)
-    expected = stats.t.interval(0.95, 3, loc=np.mean(values), scale=error)
-    assert found.ci == pytest.approx(expected)
-    assert found.se == pytest.approx(error)
-    assert found.ci_method == "t"
 
 
 def bound(metric: Any) -> Bound:
@@ -336,14 +300,6 @@ def test_clusters_widen_intervals(metric: Any, method: str) -> None:
     )
 
 
-@pytest.mark.parametrize("metric", [Hit, ExampleMean, SumMean, get_mean])
-def test_one_cluster_has_no_interval(metric: Any) -> None:
-    found = whole_set(metric, [1.0, 0.0, 1.0], [4, 4, 4])
-    assert found.value == pytest.approx(2 / 3)
-    assert found.interval.reason == "all examples are in one cluster"
-    assert found.n_clusters == 1
-
-
 def test_the_interval_depends_on_seed_and_examples_only() -> None:
     values = np.random.default_rng(0).normal(size=50).tolist()
     tags = [["twin", "other"], *[["twin", "other", "some"]] * 49]
@@ -359,55 +315,7 @@ def test_the_interval_depends_on_seed_and_examples_only() -> None:
     assert intervals(1)["twin"] != first["twin"]
 
 
-def test_replicates_that_are_not_finite_are_left_out() -> None:
-    class Odds(SumMean):
-        def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
-            return sums.select("group", value=pl.col("n") / pl.col("total"))
-
-    found = score(Odds, [1.0, 0.0, 0.0], [0, 0, 0])["odds"]
-    assert (found.value, found.ci) == (3.0, (1.0, 3.0))
-
-
-def test_mostly_undefined_replicates_give_no_interval() -> None:
-    class OnlyAsGiven(SumMean):
-        def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
-            mean = pl.col("total") / pl.col("n")
-            return sums.select("group", value=pl.when(mean == 0.5).then(mean))
-
-    values = [float(i % 2) for i in range(20)]
-    found = score(OnlyAsGiven, values, values)["only-as-given"]
-    assert found.value == 0.5
-    assert found.reason == "the score is undefined in most bootstrap replicates"
-
-
-def test_a_large_group_gets_the_interval_of_the_delta_method(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(group_intervals, "MOST_RESAMPLED", 5)
-    values = [1.0, 2.0, 4.0, 5.0, 7.0, 11.0]
-    found = score(SumMean, values, values)["sum-mean"]
-    expected = stats.t.interval(0.95, 5, loc=5, scale=stats.sem(values))
-    assert found.ci == pytest.approx(expected, rel=1e-6)
-    assert found.ci_method == "delta"
-
-
 # when a metric does not apply ------------------------------------------------------
-
-
-@pytest.mark.parametrize("metric", [get_mean, ExampleMean, SumMean])
-def test_no_examples_give_null_with_the_reason(metric: Any) -> None:
-    result = score(metric, [], [])
-    (found,) = result.scores
-    assert (found.value, found.n, found.coverage) == (None, 0, None)
-    assert found.reason == "no example was scored"
-
-
-def test_an_answer_kind_that_is_not_taken_is_named() -> None:
-    class Ranked(SumMean):
-        answer_kinds = ("ranked",)
-
-    with pytest.raises(DataError, match=r"ranked .* scores answers of the kind ranked"):
-        score(Ranked, [1.0], [1.0])
 
 
 def test_a_column_that_is_not_there_is_named() -> None:

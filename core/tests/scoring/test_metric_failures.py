@@ -154,17 +154,6 @@ def test_a_metric_that_fails_is_null_and_the_others_survive(
     assert [s.value for s in stored if s.metric == "hit"] == [0.5] * 4
 
 
-def test_a_value_that_is_not_finite_is_null_but_no_failure(
-    run: Callable[..., Result],
-) -> None:
-    result = run(probe(compute=returning(float("nan"))), Hit)
-    assert result.status == "complete"
-    assert result["probe"].value is None
-    assert result["probe"].reason == (
-        "metrics/probe (given as an object): it returned nan"
-    )
-
-
 def test_an_interrupt_ends_the_evaluation(
     run: Callable[..., Result], tmp_path: Path
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import evalkit
 from evalkit import Metric
-from evalkit.errors import DataError, MetricError
+from evalkit.errors import MetricError
 from evalkit.scoring.table import joined_replications
 from evalkit_analysis_compare import compare
 
@@ -66,13 +66,6 @@ def test_a_column_that_is_needed_is_still_asked_for() -> None:
 
     with pytest.raises(MetricError, match="sureness"):
         evalkit.score(Needs, ["a"], ["a"])
-
-
-def test_fields_need_a_value_for_each_example() -> None:
-    with pytest.raises(
-        DataError, match="sureness and targets must be of the same length"
-    ):
-        evalkit.score(Sure, "ab", "ab", fields={"sureness": [0.5]})
 
 
 def test_a_run_without_a_column_of_the_data_is_not_scored_without_it(

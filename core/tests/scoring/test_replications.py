@@ -6,14 +6,11 @@ import pytest
 from scipy import stats
 
 from evalkit import Metric, evaluate
-from evalkit.statistics.intervals import share_interval
 
 from ..engine_tables import (
     BootstrapMean,
     Mean,
     Ratio,
-    Share,
-    aggregate,
     main_score,
     make_groups,
     make_table,
@@ -95,16 +92,6 @@ def test_an_example_without_any_answer_is_left_out() -> None:
     assert (none.value, none.n, none.reason) == (None, 0, "no example was scored")
     assert (none.coverage, none.replications) == (0.0, 3)
     assert (none.stddev_within, none.stddev_replications) == (None, None)
-
-
-def test_an_example_with_one_answer_has_no_spread_within() -> None:
-    kept = [0, 4, 5, 7]
-    found = main_score(scored(Mean, table_of(present=kept)))
-    assert found.stddev_within == 0.0  # of the second example alone
-    assert found.stddev_replications == pytest.approx(np.std([1.0, 2.75, 0.0], ddof=1))
-    single = main_score(scored(Mean, table_of(present=[0, 4, 7])))
-    assert single.stddev_within is None
-    assert single.stddev_replications is None  # the third has no answer
 
 
 def test_examples_are_resampled_with_all_their_replications() -> None:
@@ -192,40 +179,6 @@ def test_its_interval_agrees_with_a_bootstrap_of_examples() -> None:
     assert found.interval.standard_error == pytest.approx(np.std(draws), rel=0.12)
     assert found.interval.low == pytest.approx(np.quantile(draws, 0.025), abs=0.02)
     assert found.interval.high == pytest.approx(np.quantile(draws, 0.975), abs=0.02)
-
-
-def test_a_replication_without_a_value_leaves_none() -> None:
-    predicted, gold = labels_of(5, 4)
-    kept = [i for i in range(12) if i % 3 != 1]
-    found = main_score(scored("macro-f1", table_of(predicted, gold, present=kept)))
-    assert found.value is None
-    assert found.reason == "the metric is not defined for every replication"
-    assert (found.n, found.coverage) == (4, pytest.approx(2 / 3))
-
-
-def test_replications_that_agree_make_a_proportion() -> None:
-    right = np.repeat([[1.0], [0.0], [1.0], [1.0]] * 5, 3, axis=1)
-    found = main_score(scored(Share, table_of(right)))
-    expected = share_interval(15, 20, 0.95)[:2]
-    assert (found.interval.low, found.interval.high) == pytest.approx(expected)
-    assert (found.stddev_within, found.stddev_replications) == (0.0, 0.0)
-    right[0, 0] = 0.0
-    found = main_score(scored(Share, table_of(right)))
-    assert found.interval.method == "t"
-
-
-def test_aggregates_are_about_examples() -> None:
-    values = np.random.default_rng(6).normal(size=(30, 3))
-    tags = [[f"f:{'ab'[i % 2]}"] for i in range(30)]
-    repeated = scored(Mean, table_of(values), repeated_groups(tags))
-    means = scored(Mean, make_table(values.mean(axis=1)), make_groups(tags))
-    for kind in ("macro:f", "worst:f", "gap:f"):
-        one, other = aggregate(repeated, kind), aggregate(means, kind)
-        assert one.value == pytest.approx(other.value)
-        assert (one.n, one.tag) == (other.n, other.tag)
-        assert one.p_value == other.p_value
-    intervals = [aggregate(found, "macro:f").interval for found in (repeated, means)]
-    assert intervals[0][:3] == pytest.approx(intervals[1][:3], rel=1e-6)
 
 
 class ListMean(Metric):

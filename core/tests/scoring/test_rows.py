@@ -134,30 +134,6 @@ def test_a_function_gets_the_arguments_that_it_names(
     assert [score for _, score in scores_of(metric, table)] == expected
 
 
-def test_fields_are_empty_where_a_metric_declares_no_columns() -> None:
-    seen: list[dict[str, Any]] = []
-
-    def score_example(fields: Any) -> float:
-        seen.append(fields)
-        fields["mine"] = 1
-        return float(len(fields))
-
-    assert [s for _, s in scores_of(bind(score_example), table_of(["a"] * 3, [1] * 3))]
-    assert seen == [{"mine": 1}] * 3
-
-
-def test_lists_and_structs_arrive_as_python_values() -> None:
-    seen: list[Any] = []
-
-    def score_example(prediction: Any, target: Any, fields: Any) -> float:
-        seen.append((prediction, target, fields))
-        return 0.0
-
-    table = table_of([{"x": 1}], [["a", "b"]], prob=[{"a": 0.5}])
-    scores_of(bind(score_example, columns=("prob",)), table)
-    assert seen == [({"x": 1}, ["a", "b"], {"prob": {"a": 0.5}})]
-
-
 def test_one_example_that_fails_does_not_take_the_score_of_the_others() -> None:
     def score_example(target: int) -> Any:
         if target == 3:

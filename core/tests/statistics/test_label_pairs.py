@@ -6,7 +6,6 @@ from scipy import stats
 from evalkit.scoring.statistics_rows import DrawnCounts
 from evalkit.statistics.label_pairs import (
     Pair,
-    PairCounts,
     absent_labels,
     count_pairs,
     draw_pairs,
@@ -76,20 +75,6 @@ def test_counts_of_a_cell_are_binomial() -> None:
     assert tested.pvalue > 1e-4
 
 
-def test_a_missing_prediction_is_drawn_as_often_as_it_occurred() -> None:
-    drawn = draw({("a", "a"): 5.0, ("a", None): 5.0}, ["a"], 5_000)
-    # the missing prediction is no label: nothing is spread on it
-    missing = drawn.filter(pl.col("predicted").is_null())["count"].sum() / 5_000
-    assert missing == pytest.approx(10 * 5 / 11, abs=0.1)
-
-
-def test_no_label_at_all_draws_the_counts_as_they_are() -> None:
-    smoothed = smoothed_counts(PairCounts({("a", None): 3.0}, []))
-    random = np.random.default_rng(0)
-    drawn = table_of(smoothed, 4, random)
-    assert drawn.rows() == [(number, "a", None, 3.0) for number in range(4)]
-
-
 def test_the_rarest_event_is_a_hit_a_miss_or_a_false_alarm() -> None:
     cells = {("a", "a"): 6.0, ("a", "b"): 3.0, ("b", "a"): 4.0, ("b", "b"): 9.0}
     assert count_pairs(cells.items(), []).rarest == 3.0
@@ -97,14 +82,6 @@ def test_the_rarest_event_is_a_hit_a_miss_or_a_false_alarm() -> None:
     missing = {**cells, ("b", None): 1.0}
     assert count_pairs(missing.items(), []).rarest == 3.0
     assert count_pairs({**cells, ("a", "b"): 20.0}.items(), []).rarest == 4.0
-
-
-def test_the_order_of_rows_changes_nothing() -> None:
-    cells = {("a", "a"): 6.0, ("a", "b"): 3.0, ("b", "b"): 1.0}
-    turned = dict(reversed(cells.items()))
-    labels = ["a", "b"]
-    assert draw(cells, labels, 50).equals(draw(turned, labels[::-1], 50))
-    assert not draw(cells, labels, 50, seed=1).equals(draw(cells, labels, 50))
 
 
 def test_labels_that_no_example_has_are_flagged_unless_there_is_one_label() -> None:

@@ -1,4 +1,3 @@
-import hashlib
 from collections import Counter
 
 import numpy as np
@@ -8,11 +7,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evalkit.statistics.resampling import (
-    FEWEST_POISSON_UNITS,
     exact_weights,
     poisson_weights,
     unit_keys,
-    unit_weights,
 )
 
 MASK = 2**64 - 1
@@ -31,18 +28,6 @@ def mixed(value: int) -> int:
 
 def step(number: int) -> int:
     return ((number + 1) * 0x9E3779B97F4A7C15) & MASK
-
-
-def test_keys_are_a_hash_of_seed_and_name() -> None:
-    given_names = ["a", "é", "", "\ud800", "a\x1fb"]
-    for seed in (0, 7, -1):
-        keys = unit_keys(given_names, seed)
-        assert keys.dtype == np.uint64
-        for name, key in zip(given_names, keys.tolist(), strict=True):
-            text = str(seed).encode() + b"\x1f" + name.encode("utf-8", "surrogatepass")
-            digest = hashlib.blake2b(text, digest_size=8).digest()
-            assert key == int.from_bytes(digest, "little")
-    assert len(unit_keys([], 0)) == 0
 
 
 def test_the_numbers_of_a_few_keys_are_fixed() -> None:
@@ -107,13 +92,6 @@ def test_weights_have_mean_and_variance_1_and_are_independent() -> None:
         assert np.abs(off).max() < 6.5 / size**0.5
 
 
-def test_neighbouring_replicates_of_a_unit_are_independent() -> None:
-    weights = poisson_weights(unit_keys(names(20_000), 2), 0, 9).astype(float)
-    for lag in range(1, 9):
-        found = stats.pearsonr(weights[:, 0], weights[:, lag]).statistic
-        assert abs(found) < 4.5 / 20_000**0.5
-
-
 @settings(max_examples=40)
 @given(first=st.integers(0, 23), count=st.integers(0, 40), seed=st.integers(-5, 10**12))
 def test_a_slice_of_replicates_equals_that_of_the_whole(
@@ -151,16 +129,6 @@ def test_exact_weights_are_multinomial() -> None:
     assert tested.pvalue > 1e-4
 
 
-@pytest.mark.parametrize("units", [0, 1, 2, 19, 255])
-def test_exact_weights_do_not_depend_on_the_order_of_units(units: int) -> None:
-    keys = unit_keys(names(units), 6)
-    weights = exact_weights(keys, 12)
-    assert (weights.sum(axis=0) == units).all()
-    order = np.random.default_rng(1).permutation(units)
-    assert (exact_weights(keys[order], 12) == weights[order]).all()
-    assert (exact_weights(keys, 5) == weights[:, :5]).all()
-
-
 def test_exact_weights_are_those_of_a_plain_derivation() -> None:
     keys = unit_keys(names(4), 9)
     together = 0
@@ -171,12 +139,3 @@ def test_exact_weights_are_those_of_a_plain_derivation() -> None:
     for draw in range(40):
         weights[order[mixed((together + step(draw)) & MASK) % 4], draw // 4] += 1
     assert (exact_weights(keys, 10) == weights).all()
-
-
-@pytest.mark.parametrize("more", [-1, 0])
-def test_few_units_are_drawn_exactly_in_any_part_of_the_replicates(more: int) -> None:
-    keys = unit_keys(names(FEWEST_POISSON_UNITS + more), 0)
-    whole = unit_weights(keys, 0, 50)
-    assert ((whole.sum(axis=0) == len(keys)).all()) == (more < 0)
-    parts = [unit_weights(keys, 0, 20), unit_weights(keys, 20, 30)]
-    assert (np.concatenate(parts, axis=1) == whole).all()

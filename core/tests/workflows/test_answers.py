@@ -112,11 +112,6 @@ class TestWithoutAnswers:
         )
         assert result["size"].value == 5.0
 
-    def test_examples_that_are_left_out_have_no_bounds(self) -> None:
-        result = evalkit.evaluate(Prompts, SAID[:1], on_missing="skip")
-        score = result["size"]
-        assert (score.value, score.coverage) == (6.0, 0.5)
-
     def test_a_file_needs_no_answers(self, tmp_path: Path) -> None:
         path = tmp_path / "mine.csv"
         path.write_text("uid,prompt\n1,Hi!\n2,How?\n")
@@ -230,14 +225,6 @@ class TestChoices:
         assert whole.record.baselines is not None
         assert whole.record.baselines.majority_label == "choice 1"
 
-    def test_options_that_all_examples_have_are_labels(self) -> None:
-        options = [(["yes", "no"], "no"), (["no", "yes"], "no"), (["no", "yes"], "yes")]
-        result = evalkit.evaluate(choosing(options=options), said("no", "no", "no"))
-        found = result.record.baselines
-        assert found is not None
-        assert (found.majority_label, found.majority) == ("no", 2 / 3)
-        assert found.chance == pytest.approx(0.5)
-
     def test_a_run_keeps_them(self, tmp_path: Path) -> None:
         result = evalkit.evaluate(choosing(), said("b", "e", "f", "j"), out=tmp_path)
         assert result.path is not None
@@ -272,9 +259,3 @@ class TestChoices:
         wrong = type("Wrong", (base,), members)
         with pytest.raises(PluginError, match=problem):
             evalkit.evaluate("x.jsonl", [], task=wrong)
-
-
-def test_an_empty_list_is_an_answer_where_answers_have_parts() -> None:
-    """`all-of` and `spans`: see `test_values`; elsewhere it still is none."""
-    with pytest.raises(SchemaError, match=r"\(uid '0'\): text: is required"):
-        evalkit.evaluate(choosing(options=[(["a"], [])]), said("a"))

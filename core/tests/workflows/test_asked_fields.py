@@ -114,11 +114,6 @@ def test_what_a_metric_asks_for_is_kept_though_the_task_does_not_declare_it() ->
     assert not [notice for notice in result.notices if "'extra'" in notice]
 
 
-def test_it_is_scored_again_from_the_run() -> None:
-    result = evaluate(RESPONSES, asking("extra")[0])
-    assert evalkit.rescore(result, ["depth"])["depth"].value == 1.5
-
-
 def test_what_nobody_asks_for_is_left_out_and_counted() -> None:
     result = evaluate(RESPONSES, asking()[0])
     assert "extra" not in result.examples.columns

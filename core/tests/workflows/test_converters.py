@@ -186,20 +186,6 @@ def test_an_adapter_may_say_that_there_is_no_answer(way: str, of: str) -> None:
     ) in result.notices
 
 
-def test_a_model_that_gives_no_label_is_still_invalid() -> None:
-    with pytest.raises(AlignmentError, match=r"label: must be a valid string, found N"):
-        evaluate(Picks, said(None, "w"))
-
-
-def test_null_that_an_adapter_only_hands_on_is_the_models_own() -> None:
-    class Handing(Picks):
-        def adapt_response(self, response: Mapping[str, Any]) -> Any:
-            return dict(response)
-
-    with pytest.raises(AlignmentError, match=r"label: must be a valid string, found N"):
-        evaluate(Handing, said(None, "w"))
-
-
 def test_what_else_is_wrong_with_an_unparsed_response_makes_it_invalid() -> None:
     class Adapted(Picks):
         def adapt_response(self, response: Mapping[str, Any]) -> Any:
@@ -237,16 +223,6 @@ def test_any_reason_is_a_text_that_a_run_can_hold(reason: Any, tmp_path: Any) ->
     assert dict(result.record.unparsed) == {text: 2}
 
 
-def test_only_rows_that_count_have_a_reason() -> None:
-    class Converted(Picks):
-        def pred_field_converter(self, response: Mapping[str, Any]) -> Any:
-            return evalkit.Unparsed("none")
-
-    responses = [*said("a", "b"), *said("c"), {"id": "9", "label": "d"}]
-    result = evaluate(Converted, responses, on_duplicate="first")
-    assert dict(result.record.unparsed) == {"none": 2}
-
-
 def test_rare_reasons_of_many_are_counted_together() -> None:
     class Many(Picks):
         def load(self, split: str) -> list[dict[str, Any]]:
@@ -261,40 +237,6 @@ def test_rare_reasons_of_many_are_counted_together() -> None:
         **{f"{k:02}": 1 for k in range(2, 21)},
         "other reasons": 9,
     }
-
-
-def test_reasons_of_parts_are_counted_together(tmp_path: Any) -> None:
-    def part(first: str) -> type[evalkit.Dataset]:
-        class Part(Picks):
-            def load(self, split: str) -> list[dict[str, Any]]:
-                return [{**row, "id": first + row["id"]} for row in ROWS]
-
-            def pred_field_converter(self, response: Mapping[str, Any]) -> Any:
-                return evalkit.Unparsed("none")
-
-        return Part
-
-    results = [
-        evaluate(
-            part(first),
-            [{**row, "id": first + row["id"]} for row in said("a", "b")],
-            model="m",
-        )
-        for first in "pq"
-    ]
-    merged = evalkit.merge(results)
-    assert dict(merged.record.unparsed) == {"none": 4}
-
-
-def test_the_reason_of_a_later_alternative_is_not_that_of_the_first() -> None:
-    class Converted(Picks):
-        def pred_field_converter(self, response: Mapping[str, Any]) -> Any:
-            said = None if response["label"] == "!" else evalkit.Unparsed("mark")
-            return {"id": response["id"], "pred": said}
-
-    ranked = [{"id": n, "responses": [{"label": "!"}, {"label": "?"}]} for n in "12"]
-    result = evaluate(Converted, ranked)
-    assert (result.counts["unparsed"], dict(result.record.unparsed)) == (2, {})
 
 
 def test_an_alternative_may_be_unparsed() -> None:

@@ -18,8 +18,7 @@ import evalkit
 from evalkit import Metric, NotScored, Result
 from evalkit.scoring import passes
 from evalkit_analysis_compare import compare
-from evalkit_analysis_robustness import evaluate_perturbed, find_effects
-from evalkit_commands_perturb import perturb
+from evalkit_analysis_robustness import evaluate_perturbed
 
 CODE = """
 import evalkit
@@ -185,13 +184,6 @@ class Judge(evalkit.Metric):
     assert merged.by_tag.equals(whole.by_tag)
 
 
-def test_rows_that_are_not_scored_are_known_of_a_metric_that_is_added() -> None:
-    found = evalkit.rescore(run("accurate"), [ByLetter])
-    assert found.status == "partial"
-    assert found.record.not_scored == {"by-letter": 30}
-    assert sum(problem.metric == "by-letter" for problem in found.problems) == 30
-
-
 class ByLetter(Metric):
     """Knows one answer only."""
 
@@ -309,39 +301,6 @@ class Twice(evalkit.Metric):
     assert evalkit.merge(stored)["twice#other"] == first["twice#other"]
 
 
-def test_copies_that_are_not_scored_are_told() -> None:
-    class Late(Metric):
-        bounds = (0.0, 1.0)
-        columns = ("text",)
-        most_not_scored = 1.0
-
-        def score_example(self, prediction: str, target: str, fields: Any) -> Any:
-            is_copy = fields["text"] != fields["text"].lower()
-            return NotScored("late") if is_copy else float(prediction == target)
-
-    class Shout(evalkit.Perturbation):
-        families = frozenset({"robustness"})
-        version = "1"
-        label_effect: Mapping[str, Any] = {"*": "invariant"}
-
-        def perturb(self, text: str) -> str:
-            return text if text == "text 3" else text.upper()
-
-    rows = [
-        {"uid": str(i), "text": f"text {i}", "label": "ab"[i % 2]} for i in range(9)
-    ]
-    copies = [*perturb(rows, Shout, task="letters", fields=["text"])]
-    said = [{"id": copy["uid"], "label": "a"} for copy in copies]
-    found = run(Late, Lengths, perturbed=[copies], perturbed_predictions=[said])
-    [perturbed] = found.perturbed
-    assert perturbed.status == "partial"
-    left = sum(copy["text"] != copy["text"].lower() for copy in copies)
-    assert perturbed.record.not_scored == {"late": left}
-    scores = find_effects(found).scores
-    drops = {row.metric for row in scores if row.computed_on == "drop"}
-    assert {"late", "lengths#same", "lengths#length"} <= drops
-
-
 @pytest.mark.parametrize(
     ("returned", "text"),
     [
@@ -358,18 +317,6 @@ def test_a_dict_must_have_the_declared_scores(returned: Any, text: str) -> None:
 
     errors = "\n".join(run("accurate", Wrong).errors)
     assert text in errors
-
-
-def test_one_of_several_scores_may_be_lacking() -> None:
-    class Some(Lengths):
-        def score_example(self, prediction: str) -> Any:
-            same = NotScored("unknown") if prediction == "b" else None
-            return {"same": same or 1.0, "length": 2.0}
-
-    found = run(type("Some", (Some,), {"most_not_scored": 1.0}))
-    left = sum(row["label"] == "b" for row in PREDICTIONS)
-    assert (found["some#same"].n, found["some#length"].n) == (60 - left, 60)
-    assert found.record.not_scored == {"some#same": left}
 
 
 def test_a_function_of_lists_may_give_several_scores() -> None:
@@ -539,17 +486,6 @@ def test_reasons_may_hold_half_a_surrogate_pair(tmp_path: Path) -> None:
     assert found["half#x"].value == 1
 
 
-def test_a_notice_of_none_names_the_score() -> None:
-    class Some(Metric):
-        scores = {"x": {}, "y": {}}
-
-        def score_example(self, prediction: str) -> Any:
-            return {"x": 1.0, "y": 1.0 if prediction == "a" else None}
-
-    (notice,) = evalkit.score(Some, ["a", "b"], ["a", "b"]).record.notices
-    assert "#y: score_example returned None for 1 of 2 examples" in notice
-
-
 @pytest.mark.parametrize(
     ("resource", "text"),
     [
@@ -572,12 +508,6 @@ def test_what_cannot_be_hashed_is_no_resource(resource: Any, text: str) -> None:
 def test_a_metric_may_see_all_answers_first() -> None:
     found = evalkit.score(Rarity, ["a", "b", "a"], ["a", "a", "b"])["rarity"]
     assert found.value == pytest.approx((2 / 3 + 1 / 3 + 2 / 3) / 3)
-
-
-def test_answers_of_missing_predictions_are_seen_too() -> None:
-    rows = [row for row in PREDICTIONS if int(row["id"]) % 2]
-    found = evalkit.evaluate("letters", rows, metrics=[Rarity], on_missing="skip")
-    assert found["rarity"].value == pytest.approx(0.5)
 
 
 def test_merged_runs_see_the_answers_of_all_parts(plugins: Any) -> None:

@@ -12,9 +12,6 @@ from evalkit import (
     validate,
     validate_with,
 )
-from evalkit.predictions.alignment import Policies
-
-ROWS = [{"uid": "1", "label": "positive"}]
 
 
 def keywords(function: Any) -> dict[str, Any]:
@@ -46,13 +43,6 @@ def test_keywords_of_validate_are_options_with_their_defaults() -> None:
     assert own.keys() | others.keys() == given.keys()
 
 
-def test_options_given_as_keywords_or_as_an_object_make_the_same_run() -> None:
-    chosen: dict[str, Any] = {"on_missing": "skip", "metrics": "accuracy", "seed": 3}
-    plain = evaluate("sample-sentiment", ROWS, **chosen)
-    options = EvaluationOptions(**chosen)
-    assert evaluate_with("sample-sentiment", ROWS, options).run_id == plain.run_id
-
-
 @pytest.mark.parametrize(
     ("given", "why"),
     [
@@ -69,16 +59,3 @@ def test_a_wrong_option_is_refused_when_options_are_made(
 ) -> None:
     with pytest.raises(EvalkitError, match=why):
         EvaluationOptions(**given)
-
-
-def test_the_form_an_evaluation_works_with() -> None:
-    options = EvaluationOptions(by="genre,length", min_n=4, on_invalid="skip", limit=9)
-    assert options.crossings == {"genre,length": ["genre", "length"]}
-    assert options.policies == Policies("error", "skip", "error")
-    assert options.settings.fewest == 4
-    assert options.selection.limit == 9
-
-
-def test_options_cannot_be_changed() -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        EvaluationOptions().seed = 3  # type: ignore[misc]

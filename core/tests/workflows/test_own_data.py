@@ -152,46 +152,6 @@ def test_strange_and_repeated_rows_do_not_hide_what_all_rows_lack() -> None:
     assert refused.value.mapping == {"label": "pred"}
 
 
-def test_a_mend_of_some_keys_only_is_not_offered_as_a_whole(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
-    path.write_text('{"doc_id": {}, "target": "positive", "resps": []}\n')
-    with pytest.raises(SchemaError, match="--map label=target") as caught:
-        evaluate(path, map={})
-    assert str(caught.value).endswith(
-        "; `evalkit list adapters` shows what reads files that other programs wrote"
-    )
-    assert caught.value.mapping == {}
-
-
-def test_values_tell_the_column_of_labels_and_rule_out_ids() -> None:
-    rows = [
-        {"number": n % 3, "sentence": "x", "verdict": row["gold"]}
-        for n, row in enumerate(MOODY)
-    ]
-    with pytest.raises(SchemaError) as caught:
-        evaluate(rows, map={})
-    assert caught.value.mapping == {
-        "id": "#row",
-        "statement": "sentence",
-        "label": "verdict",
-    }
-    assert str(caught.value).endswith("#row counts the rows from 1, #row0 from 0")
-
-
-@pytest.mark.parametrize("name", ["^a$", "^(", "*", "^.*$"])
-def test_names_that_look_like_patterns_are_names_where_keys_are_missing(
-    name: str,
-) -> None:
-    rows = [{name: row["gold"], "sentence": "x"} for row in MOODY]
-    with pytest.raises(SchemaError) as caught:
-        evaluate(rows, map={})
-    assert caught.value.mapping == {
-        "id": "#row",
-        "statement": "sentence",
-        "label": name,
-    }
-
-
 @pytest.mark.parametrize("place", ["data", "predictions"])
 def test_a_column_that_no_row_has_is_an_error(place: str) -> None:
     keyword = "map" if place == "data" else "map_predictions"
@@ -230,15 +190,6 @@ def kept(result: Any) -> list[str]:
     return [*result.record.kept]
 
 
-def test_columns_of_few_short_values_are_kept_for_later(tmp_path: Path) -> None:
-    result = evaluate(out=tmp_path)
-    assert kept(result) == ["site"]
-    assert any("keeps the column 'site' of the data" in n for n in result.notices)
-    found = score_crossings(result.path, ["site"], folder=tmp_path)
-    tags = set(found.by_tag["tag"].drop_nulls())
-    assert tags >= {"site:a", "site:b", "site:c"}
-
-
 def test_who_names_columns_keeps_these(tmp_path: Path) -> None:
     assert kept(evaluate(keep=["note", "words"])) == ["note", "words"]
     assert kept(evaluate(keep="statement")) == ["statement"]
@@ -249,18 +200,6 @@ def test_who_names_columns_keeps_these(tmp_path: Path) -> None:
     with pytest.raises(EvalkitError, match="which --no-examples leaves out"):
         evaluate(keep=["site"], include_examples=False)
     assert evaluate(keep="none").run_id != evaluate().run_id
-
-
-def test_large_columns_of_json_lines_are_not_kept(tmp_path: Path) -> None:
-    path = tmp_path / "data.jsonl"
-    rows = [
-        {"uid": r["key"], "statement": r["text"], "label": r["gold"], "site": r["site"]}
-        | {"note": r["note"]}
-        for r in MOODY
-    ]
-    pl.DataFrame(rows).write_ndjson(path)
-    said = [{"id": row["key"], "label": row["pred"]} for row in MOODY_SAID]
-    assert kept(evalkit.evaluate(path, said, task="sentiment")) == ["site"]
 
 
 def test_verify_and_rescore_say_what_they_need() -> None:

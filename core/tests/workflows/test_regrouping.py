@@ -38,12 +38,6 @@ class Reviews(evalkit.Dataset):
         ]
 
 
-class Averaged(Reviews):
-    """The same with the mean over topics as its headline."""
-
-    aggregate = "macro:topic"
-
-
 def evaluate(dataset: Any = Reviews, rows: int = 24, **options: Any) -> Result:
     sure = {"positive": 1.0, "negative": 0.0, "neutral": 0.0}
     unsure = {"positive": 0.5, "negative": 0.25, "neutral": 0.25}
@@ -109,26 +103,6 @@ def test_scores_are_those_of_an_evaluation_by_the_same_names(
     assert whole == [score for score in run.scores if score.is_whole]
 
 
-def test_examples_are_grouped_by_their_status() -> None:
-    run = evaluate(rows=20, on_missing="wrong")
-    found = score_crossings(run, ["status"])
-    sizes = {s.tag: s.n for s in found.scores if s.tag and s.aggregate is None}
-    assert sizes == {"status:scored": 20, "status:missing": 4}
-
-
-def test_a_facet_shows_its_tags_and_those_of_no_other() -> None:
-    run = evaluate()
-    found = score_crossings(run, "topic")
-    assert {score.tag for score in found.scores} == {None, "topic:a", "topic:b"}
-    kinds = {score.aggregate for score in found.scores}
-    assert kinds == {None, "macro:topic", "worst:topic", "gap:topic"}
-    assert plain(found.scores) == numbers(
-        score
-        for score in run.scores
-        if "size" not in f"{score.tag}{score.aggregate}" and score.tag != "(untagged)"
-    )
-
-
 def test_the_record_names_what_was_asked_for_and_the_folder_stays_as_it_was(
     tmp_path: Path,
 ) -> None:
@@ -174,14 +148,6 @@ def test_a_column_of_the_data_is_there_where_the_run_was_made_by_it(
     )
 
 
-def test_the_mean_over_a_facet_stays_the_headline_and_stands_once() -> None:
-    run = evaluate(Averaged)
-    for by in ("answer", "topic"):
-        found = score_crossings(run, [by])
-        assert found.headline == run.headline
-        assert found.scores.count(found.headline) == 1
-
-
 def get_length(predictions: list[str], targets: list[str]) -> float:
     return float(sum(map(len, predictions)))
 
@@ -218,19 +184,3 @@ def test_a_metric_that_asks_for_the_input_is_told_that_the_data_is_not_there() -
 def test_a_run_without_answers_is_an_error_that_says_what_to_do() -> None:
     with pytest.raises(StorageError, match="evaluate again without it"):
         score_crossings(evaluate(include_examples=False), ["topic"])
-
-
-def test_the_least_size_of_a_group_is_the_runs() -> None:
-    run = evaluate(min_n=3)
-    found = score_crossings(run, ["size,topic"])
-    [worst] = [
-        score
-        for score in found.scores
-        if score.aggregate == "worst:size,topic" and score.metric == "accuracy"
-    ]
-    sizes = {
-        score.tag: score.n
-        for score in found.scores
-        if score.metric == "accuracy" and score.tag and score.aggregate is None
-    }
-    assert min(sizes.values()) < 3 <= worst.n == sizes[worst.tag]

@@ -1,15 +1,13 @@
-import json
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
-from edited_runs import write_record
 from engine_runs import EVERY_KIND, install, predictions, scores_of, write_predictions
 
 import evalkit
-from evalkit import EvalkitError, Metric, PluginError, Result, StorageError
+from evalkit import EvalkitError, PluginError, Result, StorageError
 from evalkit.examples.fingerprints import DataIdentity
 from evalkit.runs.score_columns import Score
 
@@ -204,18 +202,6 @@ def test_a_package_installed_later_adds_its_metric(
     assert component["source_sha256"]
 
 
-def test_functions_and_classes_may_be_given(run: Run) -> None:
-    def get_rows(predictions: list[str], targets: list[str]) -> float:
-        return float(len(predictions))
-
-    class Constant(Metric):
-        def score_example(self, prediction: str) -> float:
-            return 0.25
-
-    rescored = evalkit.rescore(run("accuracy"), [get_rows, Constant])
-    assert (rescored["rows"].value, rescored["constant"].value) == (120.0, 0.25)
-
-
 # inputs --------------------------------------------------------------------------
 
 
@@ -273,27 +259,6 @@ def test_it_refuses_where_the_data_cannot_be_read(run: Run, tmp_path: Path) -> N
         evalkit.rescore(result, ["words"], data=path)
 
 
-def test_a_field_that_the_data_lack_is_named(run: Run) -> None:
-    rescored = evalkit.rescore(run("accuracy"), ["absent", "words"])
-    assert rescored["absent"].value is None
-    reason = str(rescored["absent"].reason)
-    assert reason.endswith(": it needs the field 'colour', which was not given")
-    assert rescored.status == "partial"
-    assert rescored["words"].value is not None
-
-
-def test_a_scored_field_needs_no_data(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parent = run("accuracy")
-
-    def fail(*_: Any) -> Any:
-        raise AssertionError("the data were read")
-
-    monkeypatch.setattr("evalkit.runs.tables.load_examples", fail)
-    assert evalkit.rescore(parent, ["resampled"])["resampled"].value is not None
-
-
 # refusals ------------------------------------------------------------------------
 
 
@@ -318,16 +283,6 @@ def test_what_cannot_be_rescored_is_refused(
     assert text in str(caught.value)
 
 
-def test_names_with_hashes_are_told_apart(run: Run) -> None:
-    parent = run("accuracy", "scaled:name=a#b")
-    rescored = evalkit.rescore(parent, ["scaled:name=a", "scaled:name=a#c"])
-    assert rescored.metrics == [
-        *("accuracy", "scaled:name=a#b", "scaled:name=a", "scaled:name=a#c")
-    ]
-    with pytest.raises(EvalkitError, match="holds scaled:name=a#b already"):
-        evalkit.rescore(parent, ["scaled:name=a#b"])
-
-
 def test_runs_without_answers_cannot_be_rescored(run: Run, tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="made with --no-examples"):
         evalkit.rescore(run("accuracy", include_examples=False), ["closeness"])
@@ -350,30 +305,3 @@ def test_a_metric_that_fails_leaves_the_others_and_the_parents(run: Run) -> None
     assert rescored["closeness"].value is not None
     again = evalkit.rescore(rescored, ["macro-f1"])
     assert (again.status, list(again.errors)) == ("partial", [error])
-
-
-def test_older_runs_are_rescored_with_the_defaults(run: Run) -> None:
-    """A record of before settings were recorded."""
-    parent = run("accuracy")
-    assert parent.path is not None
-    path = parent.path / "run.json"
-    record = json.loads(path.read_text("utf-8"))
-    for key in ("min_n", "merged", "errors", "replications", "by"):
-        record.pop(key, None)
-    write_record(parent.path, record)
-    rescored = evalkit.rescore(evalkit.read_run(parent.path), ["closeness"])
-    direct = run("accuracy", "closeness")
-    assert scores_of(rescored, "closeness") == scores_of(direct, "closeness")
-
-
-def test_progress_is_told(run: Run) -> None:
-    told: list[str] = []
-    evalkit.rescore(
-        run("accuracy"), ["closeness"], progress=lambda text, _: told.append(text)
-    )
-    assert told[0] == "computing closeness"
-
-
-def test_scores_are_records(run: Run) -> None:
-    rescored = evalkit.rescore(run("accuracy"), ["closeness"])
-    assert all(isinstance(score, Score) for score in rescored.scores)

@@ -115,25 +115,6 @@ def test_copies_of_a_file_are_made_and_scored(data: Path) -> None:
     } == {-0.5}
 
 
-def test_a_run_of_a_task_object_is_scored_again_and_verified(data: Path) -> None:
-    result = evalkit.evaluate(data, PREDICTIONS, task=Weather, out="runs")
-    again = evalkit.rescore(result.run_id, ["macro-f1"])
-    assert again["macro-f1"].value == pytest.approx(1 / 3)
-    found = evalkit.verify(result.run_id)
-    assert found.agrees
-    assert any("weather" in text and "object" in text for text in found.unchecked)
-    assert "only installed data sets can be loaded again" in found.data
-
-    class CityLength(evalkit.Metric):
-        columns = ("city",)
-
-        def score_example(self, fields: Row) -> float:
-            return float(len(fields["city"]))
-
-    with pytest.raises(EvalkitError, match="only installed data sets can be loaded"):
-        evalkit.rescore(result.run_id, [CityLength])
-
-
 def test_what_is_no_task_is_refused() -> None:
     class Wrong(Cities):
         task: Any = 3

@@ -1,15 +1,11 @@
 """`evalkit.validate`."""
 
-import json
-from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 import evalkit
 from evalkit import DataError, EvalkitError
-from evalkit.runs.folders import problem_line
 
 pytestmark = pytest.mark.usefixtures("mini")
 
@@ -52,16 +48,6 @@ def test_nothing_is_scored() -> None:
         evalkit.evaluate(Never, rows)
 
 
-def test_it_becomes_json_without_the_problems() -> None:
-    found = evalkit.validate("mini", BAD, on_missing="skip", split="other")
-    values = json.loads(json.dumps(found.to_dict()))
-    assert list(values) == [
-        *("ok", "dataset", "task", "split", "model", "counts", "refusals", "notices")
-    ]
-    assert (values["ok"], values["split"], values["model"]) == (False, "other", "model")
-    assert values["counts"]["invalid"] == 1
-
-
 def test_policies_decide_what_is_ok() -> None:
     lenient: dict[str, Any] = {"on_missing": "skip", "on_invalid": "skip"}
     assert not evalkit.validate("mini", BAD, **lenient).to_dict()["ok"]
@@ -89,38 +75,3 @@ def test_data_alone_is_checked() -> None:
     assert found.to_dict()["ok"]
     with pytest.raises(DataError, match="has no split 'train'"):
         evalkit.validate("mini", split="train")
-
-
-def test_tables_and_files_are_taken_like_rows(tmp_path: Path) -> None:
-    rows = [{"id": "1", "label": "yes"}, {"id": "2", "label": "maybe"}]
-    path = tmp_path / "some.jsonl"
-    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    frame = pl.DataFrame(rows)
-    found = [evalkit.validate("mini", each) for each in (rows, path, str(path), frame)]
-    assert [each.model for each in found] == ["model", "some", "some", "model"]
-    assert all(each.counts == found[0].counts for each in found)
-    table = evalkit.validate("mini", frame.to_arrow())
-    assert table.counts == found[0].counts
-
-
-def test_progress_is_told() -> None:
-    told: list[tuple[str, float]] = []
-    evalkit.validate("mini", BAD, model="m", progress=lambda *step: told.append(step))
-    reading = ("reading the predictions of m", 0.2)
-    assert told == [("loading mini", 0.0), reading, reading]  # before and after a block
-    told.clear()
-    evalkit.validate("mini", progress=lambda *step: told.append(step))
-    assert told == [("loading mini", 0.0)]
-
-
-def test_a_problem_is_one_line_of_json() -> None:
-    [problem] = evalkit.validate("mini", [*BAD[2:3]], limit=2).problems[:1]
-    assert problem_line(problem).endswith("\n")
-    assert json.loads(problem_line(problem)) == {
-        "status": "invalid",
-        "line": 1,
-        "id": "2",
-        "violations": [
-            {"field": "label", "rule": "must be a valid string", "value": 5}
-        ],
-    }

@@ -169,12 +169,7 @@ def _types(names: Iterable[str], spec: type) -> Iterator[dict[str, Any]]:
 def contract_page(kind: str) -> str:
     """Return the contract of a kind as Markdown."""
     contract = contract_of(kind)
-    blocks = [
-        "## The contract",
-        f"`evalkit show --contract {kind}` prints this. What does not say since when\n"
-        f"it is there has been there since version {FIRST}.",
-        contract["documentation"],
-    ]
+    blocks = [f"## {kind.capitalize()}", contract["documentation"]]
     if contract["attributes"]:
         blocks.append("### Attributes")
         blocks.append("\n".join(map(_attribute_item, contract["attributes"])))

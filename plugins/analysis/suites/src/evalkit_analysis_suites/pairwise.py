@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -16,7 +17,7 @@ import evalica
 import numpy as np
 import polars as pl
 from pydantic import BaseModel, Field
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from evalkit.base.columns import named
@@ -57,6 +58,9 @@ class Verdict(BaseModel):
     length_a: float | None = None
     """Length of the response of model a."""
     length_b: float | None = None
+
+
+_ROWS = ("unit", "a", "b", "outcome", "longer")
 
 
 class Verdicts(NamedTuple):
@@ -100,7 +104,7 @@ def read_verdicts(path: str | Path, *, seed: int = 0) -> Verdicts:
         rows.append((unit, row.model_a, row.model_b, outcome, longer))
     if not rows:
         raise DataError(f"{path}: file has no verdicts")
-    columns = ["key", "a", "b", "outcome", "longer"]
+    columns = ["key", *_ROWS[1:]]
     frame = pl.DataFrame(rows, columns, orient="row", infer_schema_length=None)
     return _number(frame.with_columns(key=hash_units(frame["key"], "verdicts", seed)))
 
@@ -207,10 +211,13 @@ def rate_verdicts(
         rows = verdicts.rows.filter(pl.col("outcome") != 0.5)
         verdicts = verdicts._replace(rows=rows)
     against = -1 if reference is None else models.index(reference)
-    rater = {"length-controlled": _rate_controlled, "win-rate": _rate_wins}.get(method)
-    rated = np.concatenate(
-        [(rater or _fit)(verdicts, some, against) for some in _weights(verdicts)]
-    )
+    if method == "length-controlled":
+        compute = partial(_control_length, verdicts, against)
+    elif method == "win-rate":
+        compute = partial(_share_wins, _count_wins(verdicts), against)
+    else:
+        compute = partial(_fit, _count_wins(verdicts))
+    rated = np.concatenate([compute(weights) for weights in _weights(verdicts)])
     if method == "elo":
         rated = 1000 + 400 / math.log(10) * rated
     draws: Floats | str = rated[1:]
@@ -231,7 +238,7 @@ def _why_none(verdicts: Verdicts, method: PairwiseMethod) -> str:
             "lengths are unknown or all equal, the length or the model decides all "
             "verdicts, or there are none on the reference"
         )
-    [wins] = _wins(verdicts, np.ones((len(verdicts.keys), 1)))
+    wins = _reshaped(_count_wins(verdicts), np.ones((len(verdicts.keys), 1)))[0]
     count, group = connected_components(wins > 0, connection="strong")
     models = np.array(verdicts.models)
     groups = " | ".join(", ".join(models[group == each]) for each in range(count))
@@ -247,31 +254,36 @@ def _weights(verdicts: Verdicts) -> Iterator[Floats]:
         yield poisson_weights(verdicts.keys, first, count).astype(np.float64)
 
 
-def _wins(verdicts: Verdicts, weights: Floats) -> Floats:
-    """Return how often each model beats each other, (replicates, models, models)."""
-    unit, a, b, outcome = _arrays(verdicts, "unit", "a", "b", "outcome")
+def _count_wins(verdicts: Verdicts) -> csr_array[Any]:
+    """Count how often models beat each other, of shape (models * models, units)."""
+    unit, a, b, outcome = (verdicts.rows[n].to_numpy() for n in _ROWS[:4])
     size = len(verdicts.models)
-    column = np.concatenate([a * size + b, b * size + a])
-    share = np.concatenate([outcome, 1 - outcome])
-    row = np.concatenate([unit, unit])
-    counts = coo_array((share, (column, row)), (size * size, len(weights)))
-    wins: Floats = (counts.tocsr() @ weights).T.reshape(-1, size, size)
+    pairs = np.concatenate([a * size + b, b * size + a])
+    shares = np.concatenate([outcome, 1 - outcome])
+    shape = size * size, len(verdicts.keys)
+    return coo_array((shares, (pairs, np.concatenate([unit, unit]))), shape).tocsr()
+
+
+def _reshaped(counts: csr_array[Any], weights: Floats) -> Floats:
+    """Return weighted wins, of shape (replicates, models, models)."""
+    size = math.isqrt(counts.shape[0])
+    wins: Floats = (counts @ weights).T.reshape(-1, size, size)
     return wins
 
 
-def _fit(verdicts: Verdicts, weights: Floats, _: int) -> Floats:
+def _fit(counts: csr_array[Any], weights: Floats) -> Floats:
     """Return log strengths with mean 0; nan where they are infinite."""
-    size = len(verdicts.models)
-    strengths = np.full((weights.shape[1], size), np.nan)
-    for own, wins in zip(strengths, _wins(verdicts, weights), strict=True):
-        if connected_components(wins > 0, connection="strong")[0] > 1:
+    wins = _reshaped(counts, weights)
+    strengths = np.full(wins.shape[:2], np.nan)
+    for own, won in zip(strengths, wins, strict=True):
+        if connected_components(won > 0, connection="strong")[0] > 1:
             continue
-        first, second = np.nonzero(wins)
+        first, second = np.nonzero(won)
         fitted = evalica.bradley_terry(
             first.tolist(),
             second.tolist(),
             [evalica.Winner.X] * len(first),
-            weights=wins[first, second].tolist(),
+            weights=won[first, second].tolist(),
             tolerance=_TOLERANCE,
             limit=_MOST_ITERATIONS,
         )
@@ -281,38 +293,27 @@ def _fit(verdicts: Verdicts, weights: Floats, _: int) -> Floats:
     return strengths
 
 
-def _rate_wins(verdicts: Verdicts, weights: Floats, against: int) -> Floats:
-    wins = _wins(verdicts, weights)
+def _share_wins(counts: csr_array[Any], against: int, weights: Floats) -> Floats:
+    wins = _reshaped(counts, weights)
     with np.errstate(invalid="ignore"):
-        shares = wins / (wins + wins.swapaxes(1, 2))
-    if against >= 0:
-        return shares[:, :, against]
-    return mean_of_known(shares.swapaxes(1, 2))
-
-
-def _rate_controlled(verdicts: Verdicts, weights: Floats, against: int) -> Floats:
-    rated = np.full((weights.shape[1], len(verdicts.models)), np.nan)
-    unit, a, b, outcome, longer = _arrays(
-        verdicts, "unit", "a", "b", "outcome", "longer"
+        shares: Floats = wins / (wins + wins.swapaxes(1, 2))
+    return (
+        shares[:, :, against] if against >= 0 else mean_of_known(shares.swapaxes(1, 2))
     )
-    for model in range(len(verdicts.models)):
-        own = np.flatnonzero(
-            (a == model) & (b == against) | (b == model) & (a == against)
-        )
-        if model == against or not len(own):
-            continue
+
+
+def _control_length(verdicts: Verdicts, against: int, weights: Floats) -> Floats:
+    rated = np.full((weights.shape[1], len(verdicts.models)), np.nan)
+    unit, a, b, outcome, longer = (verdicts.rows[name].to_numpy() for name in _ROWS)
+    is_against = (a == against) | (b == against)
+    for model in {*range(len(verdicts.models))} - {against}:
+        own = np.flatnonzero(is_against & ((a == model) | (b == model)))
         signs = np.where(a[own] == model, 1.0, -1.0)
-        lengths = signs * longer[own]
-        wins, scaled = (
-            0.5 + signs * (outcome[own] - 0.5),
-            np.tanh(lengths / lengths.std()),
-        )
-        rated[:, model] = _intercepts(wins, scaled, weights[unit[own]])
+        wins, lengths = 0.5 + signs * (outcome[own] - 0.5), signs * longer[own]
+        if len(own) and lengths.std() > 0:
+            scaled = np.tanh(lengths / lengths.std())
+            rated[:, model] = _intercepts(wins, scaled, weights[unit[own]])
     return rated
-
-
-def _arrays(verdicts: Verdicts, *names: str) -> list[Any]:
-    return [verdicts.rows[name].to_numpy() for name in names]
 
 
 def _intercepts(wins: Floats, longer: Floats, times: Floats) -> Floats:

@@ -8,12 +8,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from evalkit import Score
 from evalkit.errors import EvalkitError
 from evalkit.statistics.clusters import Floats, Integers
 from evalkit.statistics.intervals import without_interval
 from evalkit_analysis_suites.draws import joint_interval
-from evalkit_analysis_suites.records import Ranks, Rating
+from evalkit_analysis_suites.records import Ranks, Rating, make_score
 
 Method = Literal["win-rate", "mean-rank", "dynascore"]
 
@@ -247,32 +246,27 @@ def make_rating(
         The rating.
     """
     is_share = method in ("win-rate", "length-controlled")
-    nothing: dict[str, Any] = dict.fromkeys(Score._fields)
     scores = {}
     for place, model in enumerate(models):
-        value: Any = float(values[place])
-        if not np.isfinite(values[place]):
-            value, interval = None, without_interval(reasons[place])
-        elif isinstance(draws, str):
-            interval = without_interval(draws)
-        else:
+        value, low, high = float(values[place]), None, None
+        interval = without_interval(draws if isinstance(draws, str) else reasons[place])
+        if np.isfinite(value) and not isinstance(draws, str):
             interval = joint_interval(draws[:, place], confidence)
-        fixed = {
-            "metric": method,
-            "split": "",
-            "computed_on": "all",
-            "value": value,
-            "se": interval.standard_error,
-            "ci_low": None if interval.low is None else min(interval.low, value),
-            "ci_high": None if interval.high is None else max(interval.high, value),
-            "ci_method": interval.method,
-            "n": int(counts[place]),
-            "unit": "%" if is_share else "",
-            "scale": 100.0 if is_share else 1.0,
-            "higher_is_better": method != "mean-rank",
-            "reason": interval.reason,
-        }
-        scores[model] = Score(**{**nothing, **fixed})
+        if interval.low is not None and interval.high is not None:
+            low, high = min(interval.low, value), max(interval.high, value)
+        scores[model] = make_score(
+            metric=method,
+            value=value if np.isfinite(value) else None,
+            se=interval.standard_error,
+            ci_low=low,
+            ci_high=high,
+            ci_method=interval.method,
+            n=int(counts[place]),
+            unit="%" if is_share else "",
+            scale=100.0 if is_share else 1.0,
+            higher_is_better=method != "mean-rank",
+            reason=interval.reason if np.isfinite(value) else reasons[place],
+        )
     if isinstance(draws, str):
         return Rating(method, scores)
     known = {

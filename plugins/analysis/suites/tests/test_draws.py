@@ -1,0 +1,177 @@
+"""Joint replicates, checked example by example against scikit-learn."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score  # type: ignore[import-untyped]
+
+import evalkit
+from evalkit import Result
+from evalkit.runs import read_run
+from evalkit_analysis_robustness import evaluate_perturbed
+from evalkit_analysis_suites.draws import draw_leaf, joint_interval
+from evalkit_analysis_suites.records import Cell
+
+N = 12
+LABELS = ("a", "b", "c")
+GOLD = [LABELS[number % 3] for number in range(N)]
+RNG = np.random.default_rng(4)
+FIRST, SECOND = (
+    [gold if RNG.random() < 0.7 else "a" for gold in GOLD] for _ in range(2)
+)
+
+
+ROWS = [
+    {
+        "uid": f"e{number}",
+        "statement": "?",
+        "label": gold,
+        "tags": ["odd"] if number % 2 else ["even"],
+        "document": number // 3,
+    }
+    for number, gold in enumerate(GOLD)
+]
+
+
+def respond(answers: Sequence[str], uid: str = "e{}") -> list[dict[str, str]]:
+    return [
+        {"id": uid.format(number), "label": answer}
+        for number, answer in enumerate(answers)
+    ]
+
+
+def write(path: Path, rows: Sequence[Any]) -> Path:
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+def run(
+    folder: Path, answers: Sequence[str], name: str = "data", **options: Any
+) -> Result:
+    """Evaluate answers to the examples, in an order of their own."""
+    return evalkit.evaluate(
+        write(folder / f"{name}.jsonl", ROWS),
+        predictions=respond(answers)[::-1],
+        task="text-classification",
+        model="m",
+        **{"metrics": ["accuracy", "macro-f1"], **options},
+    )
+
+
+def cell(result: Result, metric: str = "accuracy", tag: str | None = None) -> Cell:
+    scores = [s for s in result.scores if (s.metric, s.tag) == (metric, tag)]
+    return Cell(scores[0], (result,), 1)
+
+
+def draw(result: Result, metric: str = "accuracy", tag: str | None = None) -> Any:
+    drawn = draw_leaf({"m": cell(result, metric, tag)})
+    assert not drawn.reasons
+    return drawn.values["m"]
+
+
+def weights(folder: Path, **options: Any) -> Any:
+    """Return the share of each example in each replicate, (replicates, examples).
+
+    The accuracy of a model that is right on one example alone is that example's share.
+    """
+    wrong = [{"a": "b", "b": "c", "c": "a"}[gold] for gold in GOLD]
+    return np.column_stack(
+        [
+            draw(run(folder, [*wrong[:n], GOLD[n], *wrong[n + 1 :]], **options))
+            for n in range(N)
+        ]
+    )
+
+
+def test_models_metrics_and_tags_share_one_resample(tmp_path: Path) -> None:
+    shares = weights(tmp_path)
+    assert np.allclose(shares.sum(axis=1), 1)
+    # as often as a Poisson(1) draw is 0
+    assert abs((shares == 0).mean() - np.exp(-1)) < 0.01
+    odd = np.arange(N) % 2 == 1
+    for answers in (FIRST, SECOND):
+        right = np.array([a == g for a, g in zip(answers, GOLD, strict=True)])
+        result = run(tmp_path, answers)
+        assert np.allclose(draw(result), shares @ right)
+        sums = np.stack([shares[:, odd] @ right[odd], shares[:, odd].sum(axis=1)])
+        expected = np.where(sums[1] > 0, sums[0] / np.maximum(sums[1], 1e-9), np.nan)
+        assert np.allclose(draw(result, tag="odd"), expected, equal_nan=True)
+        # a label of which no example was drawn has no part in the mean
+        whole = [s for s in range(200) if {*np.array(GOLD)[shares[s] > 0]} == {*LABELS}]
+        f1 = [
+            f1_score(GOLD, answers, sample_weight=shares[s], average="macro")
+            for s in whole
+        ]
+        assert np.allclose(draw(result, "macro-f1")[whole], f1)
+
+
+def test_draws_depend_on_units_alone(tmp_path: Path) -> None:
+    one = draw(run(tmp_path, FIRST))
+    stored = read_run(run(tmp_path, FIRST).save(tmp_path / "runs"))
+    assert np.array_equal(one, draw(stored))
+    other = draw(run(tmp_path, FIRST, name="other"))
+    assert abs(np.corrcoef(one, other)[0, 1]) < 0.1
+
+
+def test_clusters_are_drawn_whole(tmp_path: Path) -> None:
+    shares = weights(tmp_path, cluster="document")
+    by_document = shares.reshape(len(shares), -1, 3)
+    assert np.allclose(by_document, by_document[:, :, :1], equal_nan=True)
+    assert np.nanstd(by_document[:, 0, 0]) > 0
+
+
+def test_perturbed_examples_are_drawn_with_their_originals(tmp_path: Path) -> None:
+    perturbed = [
+        {
+            "uid": f"{number}_x",
+            "input_id": f"e{number}",
+            "perturbation": "lowercase",
+            "statement": "!",
+            "label": gold,
+        }
+        for number, gold in enumerate(GOLD)
+    ]
+    original = evaluate_perturbed(
+        write(tmp_path / "data.jsonl", ROWS),
+        respond(FIRST),
+        perturbed=[write(tmp_path / "perturbed.jsonl", perturbed)],
+        perturbed_predictions=[respond(SECOND, "{}_x")],
+        task="text-classification",
+        metrics=["accuracy"],
+        model="m",
+    )
+    [changed] = original.perturbed or []
+    assert np.array_equal(draw(changed), draw(run(tmp_path, SECOND)))
+
+
+@pytest.mark.parametrize(
+    ("options", "metric", "reason"),
+    [
+        ({"include_examples": False}, "accuracy", "no-examples"),
+        ({"cluster": "statement"}, "accuracy", "one unit"),
+    ],
+)
+def test_leaf_without_draws_says_why(
+    tmp_path: Path, options: Any, metric: str, reason: str
+) -> None:
+    drawn = draw_leaf({"m": cell(run(tmp_path, FIRST, **options), metric)})
+    assert not drawn.values
+    assert reason in drawn.reasons["m"]
+
+
+def test_score_that_is_not_the_runs_is_refused(tmp_path: Path) -> None:
+    true = cell(run(tmp_path, FIRST))
+    drawn = draw_leaf({"m": true._replace(score=true.score._replace(value=0.123))})
+    assert "cannot be computed again" in drawn.reasons["m"]
+
+
+def test_interval_is_of_percentiles() -> None:
+    draws = np.random.default_rng(0).normal(size=1000)
+    interval = joint_interval(draws, 0.9)
+    assert interval.method == "joint-bootstrap"
+    assert interval.low == pytest.approx(np.quantile(draws, 0.05))
+    assert interval.high == pytest.approx(np.quantile(draws, 0.95))

@@ -15,8 +15,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from evalkit.statistics.intervals import share_interval
-from evalkit_commands_report.leaderboard_ranks import Estimate, error_of_mean, mean_of
+from evalkit.statistics.intervals import Interval, mean_of_intervals, share_interval
 
 WORLDS = [
     ((20, 20, 20), (0.5, 0.6, 0.7)),
@@ -50,29 +49,25 @@ def coverage(
     """Return how often the two intervals hold the true mean."""
     rng = np.random.default_rng(7)
     truth = sum(truths) / len(truths)
-    known = [[estimate(hits, n) for hits in range(n + 1)] for n in sizes]
+    known: list[list[tuple[float, Interval]]] = [
+        [(hits / n, share_interval(float(hits), n, LEVEL)) for hits in range(n + 1)]
+        for n in sizes
+    ]
     hits = [
         rng.binomial(n, share, sets) for n, share in zip(sizes, truths, strict=True)
     ]
     added = by_errors = 0
     for draw in zip(*hits, strict=True):
         parts = [each[count] for each, count in zip(known, draw, strict=True)]
-        found = mean_of(parts)
+        shares = [share for share, _ in parts]
+        found = mean_of_intervals(shares, [part for _, part in parts])
+        assert found.low is not None
+        assert found.high is not None
         added += found.low <= truth <= found.high
-        errors = [
-            math.sqrt(part.value * (1 - part.value) / n)
-            for part, n in zip(parts, sizes, strict=True)
-        ]
-        by_errors += abs(found.value - truth) <= QUANTILE * error_of_mean(errors)
+        variances = (p * (1 - p) / n for p, n in zip(shares, sizes, strict=True))
+        error = math.sqrt(sum(variances)) / len(sizes)
+        by_errors += abs(sum(shares) / len(sizes) - truth) <= QUANTILE * error
     return added / sets, by_errors / sets
-
-
-def estimate(hits: int, n: int) -> Estimate:
-    """Return a share with its interval."""
-    found = share_interval(float(hits), n, LEVEL)
-    assert found.low is not None
-    assert found.high is not None
-    return Estimate(hits / n, found.low, found.high)
 
 
 if __name__ == "__main__":

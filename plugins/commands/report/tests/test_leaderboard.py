@@ -166,7 +166,7 @@ def test_missing_scores_are_never_averaged_over_in_silence(
     assert "film/leftover: not a run folder" in shown
     assert "new on film: 75.0% of the examples scored" in shown
     assert "mean: no value for fair: no score for food (no run)" in shown
-    [why] = [line for line in notices if line.startswith("food: no value for new: ")]
+    [why] = [line for line in notices if line.startswith("new on food: ")]
     assert "partial" in why
     Path("skip.yaml").write_text("suite: both\nmissing: skip\nof: [film, food]\n")
     done = invoke("leaderboard", "--suite", "skip.yaml", "--no-ranks")

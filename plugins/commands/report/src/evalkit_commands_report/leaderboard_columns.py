@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from evalkit_analysis_suites.records import Cell, Member
@@ -219,16 +219,17 @@ def notices_of(board: Board) -> list[str]:
     for column in columns:
         name = column_name(board, column)
         if column.datasets or len(board.models) > 1:
-            notices += [
-                f"{name}: {remark}" for remark in _remarks(column, board.models)
-            ]
+            notices += [f"{name}: {remark}" for remark in _remarks(column, board)]
     return notices
 
 
-def _remarks(column: Member, models: Sequence[str]) -> list[str]:
-    """Name the models without a value or an interval, or with a flag, by reason."""
+def _remarks(column: Member, board: Board) -> list[str]:
+    """Name the models without a value or an interval, or with a flag, by reason.
+
+    A reason that is part of a notice is left out.
+    """
     by_reason: dict[tuple[str, str], list[str]] = {}
-    for model in filter(column.cells.__contains__, models):
+    for model in filter(column.cells.__contains__, board.models):
         score = column.cells[model].score
         found = [("*", score.flag)]
         if score.value is None:
@@ -236,7 +237,7 @@ def _remarks(column: Member, models: Sequence[str]) -> list[str]:
         elif score.ci is None:
             found.append(("no interval", score.reason))
         for what, reason in found:
-            if reason:
+            if reason and not any(reason in notice for notice in board.notices):
                 by_reason.setdefault((what, reason), []).append(model)
     return [
         f"{what} for {', '.join(names)}: {reason}"

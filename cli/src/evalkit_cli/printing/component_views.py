@@ -59,12 +59,12 @@ def describe(kind: str, name: str) -> dict[str, Any]:
 def _describe_without_hooks(bound: Bound, name: str) -> dict[str, Any]:
     from pydantic import BaseModel
 
-    from evalkit.catalog import import_component
-
-    written = import_component(bound.component)
+    written: Any = bound.plugin
     model, attributes = None, {}
     if inspect.isclass(written) and issubclass(written, BaseModel):
         model, attributes = written, {"JSON Schema": written.model_json_schema()}
+    elif isinstance(written, BaseModel):
+        attributes = written.model_dump(exclude_unset=True)
     return _described(bound.component, written, model, attributes, name, None)
 
 

@@ -10,14 +10,22 @@ from evalkit.errors import EvalkitError
 from evalkit_analysis_suites.ranks import (
     Columns,
     Dynascore,
-    mean_ranks,
     rank_ranges,
     rate,
-    win_rates,
 )
 from evalkit_analysis_suites.records import Rating
 
 NAN = float("nan")
+
+
+def values_of(method: Any, values: Any, signs: Any) -> list[float]:
+    """Rate models; nan for none."""
+    directions = tuple({1: True, -1: False, 0: None}[sign] for sign in signs)
+    array = np.array(values, dtype=float)
+    models = tuple(map(str, range(array.shape[1])))
+    columns = Columns(models, tuple("ab"[: len(array)]), array, directions, "none")
+    scores = rate(columns, method).scores.values()
+    return [NAN if score.value is None else score.value for score in scores]
 
 
 @pytest.mark.parametrize(
@@ -42,14 +50,13 @@ NAN = float("nan")
     ],
 )
 def test_win_rates_are_helms(values: Any, signs: Any, expected: Any) -> None:
-    found = win_rates(np.array(values, dtype=float), np.array(signs))
-    assert np.allclose(found, expected, equal_nan=True)
+    assert values_of("win-rate", values, signs) == pytest.approx(expected, nan_ok=True)
 
 
 def test_mean_ranks_share_ties_and_skip_missing() -> None:
-    values = np.array([[0.9, 0.5, 0.5, NAN], [1.0, 3.0, 2.0, 9.0]])
-    found = mean_ranks(values, np.array([1, -1]))
-    assert np.allclose(found, [1, (2.5 + 3) / 2, (2.5 + 2) / 2, 4])
+    values = [[0.9, 0.5, 0.5, NAN], [1.0, 3.0, 2.0, 9.0]]
+    found = values_of("mean-rank", values, [1, -1])
+    assert found == [1, (2.5 + 3) / 2, (2.5 + 2) / 2, 4]
 
 
 NAMES = ("accuracy", "examples/s", "memory", "fairness", "robustness")

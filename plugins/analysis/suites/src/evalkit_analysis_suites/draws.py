@@ -16,16 +16,16 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from evalkit import Registry, Result, Score
+from evalkit import Registry, Result
 from evalkit.base.copies import INPUT_ID
 from evalkit.catalog import BoundMetric, Resolver, metric_of
 from evalkit.errors import EvalkitError, MetricError
 from evalkit.runs import RunRecord, bound_component
 from evalkit.runs.tables import measured_run
-from evalkit.scoring import Groups, Interval, metric_statistics, why_not
+from evalkit.scoring import Interval
 from evalkit.scoring.evidence import Evidence
 from evalkit.scoring.finalization import finalize_replicates
-from evalkit.scoring.group_intervals import EXTREMES, MANY_VALUES, MOST_KEPT, draw_units
+from evalkit.scoring.group_intervals import draw_units
 from evalkit.scoring.measurement import evidence_of, prepared
 from evalkit.statistics.clusters import Floats, Integers
 from evalkit.statistics.resampling import (
@@ -40,8 +40,8 @@ from evalkit_analysis_suites.records import Cell
 REPLICATES = DRAWS_OF_SUMS
 """Number of bootstrap replicates."""
 
-_MOST_CELLS = 20_000
-"""Distinct keys of statistics, such as label pairs, beyond which nothing is drawn."""
+_MOST_VALUES = 20_000
+"""Distinct keys, such as label pairs, or kept values beyond which nothing is drawn."""
 
 
 class LeafDraws(NamedTuple):
@@ -92,53 +92,32 @@ def joint_interval(draws: Floats, confidence: float) -> Interval:
 
 def _draw(cell: Cell, seed: int, resolver: Resolver) -> Floats:
     score = cell.score
-    if score.value is None:
-        raise MetricError(score.reason or "there is no score")
-    if len(cell.runs) != 1 or score.computed_on not in ("all", "perturbed"):
-        raise MetricError(f"scores computed on {score.computed_on} are not resampled")
+    if score.value is None or len(cell.runs) != 1:
+        raise MetricError(score.reason or "it is computed from several runs")
     [run] = cell.runs
-    evidence, groups, part = _count(run, score, seed, resolver)
-    numbers = _group_numbers(groups, score)
-    draws = np.zeros((len(numbers), REPLICATES))
-    for place, number in enumerate(numbers):
-        draws[place] = _draw_group(evidence, number, part)
-    scores = evidence.finalizer(evidence.sums)
-    chosen = scores.filter(pl.col("group").is_in(numbers), pl.col("score") == part)
-    value = float(np.mean(chosen["value"].to_numpy()))
+    metric, part = _bind(run, score.metric, resolver)
+    measured = measured_run(run)
+    for each in prepared(metric, measured.everything).parts():
+        if each.name in (metric.name, score.metric):
+            metric, part = each, "" if each.name == score.metric else part
+    if metric.name not in run.statistics or metric.interval == "none":
+        raise MetricError("scores of whole lists or without interval are not resampled")
+    table = measured.table._replace(clusters=sample_units(run, seed))
+    groups, statistics = measured.groups, run.statistics[metric.name]
+    evidence = evidence_of(metric, statistics, table, groups)
+    facet = (score.aggregate or "").partition(":")[2]
+    numbers = groups.facets[facet] if facet else [groups.tags.index(score.tag)]
+    scores = evidence.finalizer(evidence.sums).filter(
+        pl.col("group").is_in(numbers), pl.col("score") == part
+    )
+    value = float(np.mean(scores["value"].to_numpy()))
     if not np.isclose(value, score.value, rtol=1e-9, atol=1e-12):
         raise MetricError(
             f"{run.run_id}: {score.metric} cannot be computed again from the run, got "
             f"{value} instead of {score.value}"
         )
-    means: Floats = draws.mean(axis=0)
-    return means
-
-
-def _count(
-    run: Result, score: Score, seed: int, resolver: Resolver
-) -> tuple[Evidence, Groups, str]:
-    """Count the statistics of a score's metric, each unit of the sample a cluster."""
-    metric, part = _bind(run, score.metric, resolver)
-    measured = measured_run(run)
-    metric = prepared(metric, measured.everything)
-    if reason := why_not(metric, measured.table):
-        raise MetricError(reason)
-    for each in metric.parts():
-        if each.name == score.metric:
-            metric, part = each, ""
-    if metric.has("compute"):
-        raise MetricError("a function of whole lists is not resampled jointly")
-    if metric.interval == "none" or metric.whole_only:
-        raise MetricError("the metric declares no interval")
-    statistics = run.statistics.get(metric.name)
-    if statistics is None:
-        statistics = metric_statistics(metric, measured.table)
-    table = measured.table._replace(clusters=sample_units(run, seed))
-    return (
-        evidence_of(metric, statistics, table, measured.groups),
-        measured.groups,
-        part,
-    )
+    draws: Floats = np.mean([_draw_group(evidence, n, part) for n in numbers], axis=0)
+    return draws
 
 
 def _bind(run: Result, score: str, resolver: Resolver) -> tuple[BoundMetric, str]:
@@ -147,7 +126,7 @@ def _bind(run: Result, score: str, resolver: Resolver) -> tuple[BoundMetric, str
     for component in run.record.metrics:
         if component.full_name == owner:
             bound = BoundMetric.of(bound_component(component, resolver))
-            return bound, score.removeprefix(str(owner)).removeprefix("#")
+            return bound, score.removeprefix(owner).removeprefix("#")
     raise MetricError("the dataset computes the score itself")
 
 
@@ -168,22 +147,14 @@ def hash_units(names: pl.Series, sample: str, seed: int) -> pl.Series:
     return names.replace_strict(unique, pl.Series(keys))
 
 
-def _group_numbers(groups: Groups, score: Score) -> list[int]:
-    if score.aggregate is not None:
-        kind, _, facet = score.aggregate.partition(":")
-        if kind != "macro":
-            raise MetricError(f"{score.aggregate} is not resampled")
-        return list(groups.facets[facet])
-    return [groups.tags.index(score.tag)]
-
-
 def _draw_group(evidence: Evidence, group: int, part: str) -> Floats:
-    if evidence.merges_by_extremes:
-        raise MetricError(EXTREMES)
-    if not evidence.merges_by_sum and evidence.n[group] > MOST_KEPT:
-        raise MetricError(MANY_VALUES)
-    if evidence.rows.numbered_keys[0].height > _MOST_CELLS:
-        raise MetricError(f"the metric has more than {_MOST_CELLS} distinct keys")
+    values = evidence.rows.numbered_keys[0].height
+    if not evidence.merges_by_sum:
+        values = int(evidence.n[group])
+    if evidence.merges_by_extremes or values > _MOST_VALUES:
+        raise MetricError(
+            f"extremes or more than {_MOST_VALUES} values are not resampled"
+        )
     if (evidence.n_clusters(group) or 0) < 2:
         raise MetricError("all examples are one unit of the sample")
     keys = evidence.units.keys

@@ -11,7 +11,14 @@ from evalkit.catalog import BoundDataset, Resolver, facet_of, parse_reference
 from evalkit.errors import EvalkitError, UnknownPluginError
 from evalkit.runs import recorded
 from evalkit_analysis_suites.runs import RunPool
-from evalkit_analysis_suites.schema import Group, Leaf, Node, Normalisation, Rules
+from evalkit_analysis_suites.schema import (
+    Group,
+    Leaf,
+    Node,
+    Normalisation,
+    Rules,
+    Tagged,
+)
 from evalkit_benchmarks_declared import expand
 
 Scales = tuple[Normalisation, ...]
@@ -68,7 +75,7 @@ class Members:
         elif node.normalise is not None:
             scales = (node.normalise, *scales)
         children: list[Branch] = []
-        listed = node.of if isinstance(node.of, list) else self._tagged(node.of.tag)
+        listed = node.of if isinstance(node.of, list) else self._tagged(node.of)
         for child in listed:
             if isinstance(child, Group):
                 flat = {"flatten": child.flatten or node.flatten}
@@ -114,17 +121,18 @@ class Members:
                 self._pool.notices.append(str(error))
         return self._loaded[reference]
 
-    def _tagged(self, tag: str) -> list[str]:
+    def _tagged(self, chosen: Tagged) -> list[Leaf]:
         """Return the datasets that declare a tag, those with runs first."""
         installed = self._registry.catalog.of_kind("datasets")
         expanded = (expand(each.name, self._registry) for each in installed)
         asked = [name for each in expanded for name in each.evaluated]
         loaded = [bound.name for bound in map(self._load, asked) if bound]
         names = dict.fromkeys([*self._pool.datasets, *loaded])
-        found = [x for x in names if (about := self.about(x)) and tag in about.tags]
-        if not found:
-            raise EvalkitError(f"no dataset has the tag {tag!r}")
-        return found
+        about = {name: self.about(name) for name in names}
+        tagged = [name for name, own in about.items() if own and chosen.tag in own.tags]
+        # without one, a member without a run says so
+        found = tagged or [f"datasets tagged {chosen.tag}"]
+        return [Leaf(data=name, metric=chosen.metric) for name in found]
 
     def _variants(self, leaf: Leaf, scales: Scales) -> tuple[Branch, ...]:
         """Return a branch for each variant that the reference leaves open."""

@@ -1,6 +1,5 @@
-"""Ratings from pairwise verdicts: Elo, Bradley-Terry, win rates.
+"""Ratings from pairwise verdicts of judges or people, or on scores of examples.
 
-Verdicts are those of judges or people, or follow from the scores of single examples.
 Each bootstrap replicate draws units (ids or clusters) with all their verdicts.
 """
 
@@ -39,12 +38,9 @@ _MOST_WEIGHTS = 5_000_000
 """Weights that are held at a time."""
 
 _MOST_ITERATIONS = 10_000
-_TOLERANCE = 1e-10
-"""Of Bradley-Terry's fit, whose strengths have the geometric mean 1."""
-
 _MOST_STEPS = 50
-_SETTLED = 1e-8
-"""Of Newton's method for length-controlled win rates."""
+_TOLERANCE = 1e-10
+_ROWS = ("unit", "a", "b", "outcome", "longer")
 
 
 class Verdict(BaseModel):
@@ -58,9 +54,6 @@ class Verdict(BaseModel):
     length_a: float | None = None
     """Length of the response of model a."""
     length_b: float | None = None
-
-
-_ROWS = ("unit", "a", "b", "outcome", "longer")
 
 
 class Verdicts(NamedTuple):
@@ -96,17 +89,15 @@ def read_verdicts(path: str | Path, *, seed: int = 0) -> Verdicts:
             raise DataError(f"{path}:{line}: {'; '.join(problems)}")
         if row.model_a == row.model_b:
             raise DataError(f"{path}:{line}: model_b must differ from model_a")
-        longer = np.nan
-        if row.length_a is not None and row.length_b is not None:
-            longer = row.length_a - row.length_b
         unit = f"row {line}" if row.id is None else f"id {row.id}"
         outcome = {"a": 1.0, "b": 0.0, "tie": 0.5}[row.winner]
+        lengths = [each for each in (row.length_a, row.length_b) if each is not None]
+        longer = lengths[0] - lengths[1] if lengths[1:] else math.nan
         rows.append((unit, row.model_a, row.model_b, outcome, longer))
     if not rows:
         raise DataError(f"{path}: file has no verdicts")
-    columns = ["key", *_ROWS[1:]]
-    frame = pl.DataFrame(rows, columns, orient="row", infer_schema_length=None)
-    return _number(frame.with_columns(key=hash_units(frame["key"], "verdicts", seed)))
+    frame = pl.DataFrame(rows, _ROWS, orient="row", infer_schema_length=None)
+    return _number(frame.with_columns(unit=hash_units(frame["unit"], "verdicts", seed)))
 
 
 def run_verdicts(leaves: Sequence[Mapping[str, Cell]], *, seed: int = 0) -> Verdicts:
@@ -126,7 +117,7 @@ def run_verdicts(leaves: Sequence[Mapping[str, Cell]], *, seed: int = 0) -> Verd
             scores of one example.
     """
     parts = [part for cells in leaves for part in _compare(cells, seed)]
-    if not sum(part.height for part in parts):
+    if not any(part.height for part in parts):
         raise EvalkitError("no two models have scores of one example")
     return _number(pl.concat(parts))
 
@@ -134,40 +125,36 @@ def run_verdicts(leaves: Sequence[Mapping[str, Cell]], *, seed: int = 0) -> Verd
 def _compare(cells: Mapping[str, Cell], seed: int) -> Iterator[pl.DataFrame]:
     scores = {model: _example_scores(cell, seed) for model, cell in cells.items()}
     for (a, one), (b, other) in combinations(scores.items(), 2):
-        both = one.join(other, on=["key", "id"])
+        both = one.join(other, on=["unit", "id"])
         x, y = both["score"].to_numpy(), both["score_right"].to_numpy()
         outcome = np.where(np.isclose(x, y, atol=TIE), 0.5, (x > y).astype(np.float64))
-        columns = pl.lit(a).alias("a"), pl.lit(b).alias("b")
-        yield both.select(
-            "key", *columns, outcome=pl.Series(outcome), longer=pl.lit(np.nan)
-        )
+        models = pl.lit(a).alias("a"), pl.lit(b).alias("b")
+        longer = pl.lit(math.nan)
+        yield both.select("unit", *models, outcome=pl.Series(outcome), longer=longer)
 
 
 def _example_scores(cell: Cell, seed: int) -> pl.DataFrame:
-    """Return `key` of the unit, `id` and `score` of each example, higher is better."""
-    score = cell.score
-    [run] = cell.runs
+    """Return `unit`, `id` and `score` of each example; higher is better."""
+    [run], score = cell.runs, cell.score
     column = score_column(run, score.metric)
-    if column is None or run.examples is None:
+    if column is None or run.examples is None or score.higher_is_better is None:
         raise EvalkitError(
-            f"{run.run_id}: {score.metric} has no scores of single examples, which "
-            "ratings by pairs need. Use a metric that is their mean"
+            f"{run.run_id}: {score.metric} has no scores of single examples, or no "
+            "direction. Ratings by pairs need a metric that has both"
         )
-    if score.higher_is_better is None:
-        raise EvalkitError(f"unknown whether higher is better for {score.metric}")
-    sign = 1 if score.higher_is_better else -1
-    frame = run.examples.with_columns(key=sample_units(run, seed))
+    frame = run.examples.with_columns(unit=sample_units(run, seed))
     if score.tag is not None:
         frame = frame.filter(pl.col("tags").list.contains(score.tag))
-    scores = frame.select("key", "id", score=sign * named(column)).drop_nulls("score")
-    return scores.group_by("key", "id").agg(pl.col("score").mean()).sort("key", "id")
+    oriented = named(column) if score.higher_is_better else -named(column)
+    scores = frame.select("unit", "id", score=oriented).drop_nulls("score")
+    return scores.group_by("unit", "id").agg(pl.col("score").mean()).sort("unit", "id")
 
 
 def _number(frame: pl.DataFrame) -> Verdicts:
     models = pl.concat([frame["a"], frame["b"]]).unique().sort()
-    keys, unit = np.unique(frame["key"].to_numpy(), return_inverse=True)
-    numbered = pl.col("a", "b").replace_strict(models, range(len(models)))
-    rows = frame.select(numbered, "outcome", "longer", unit=pl.Series(unit))
+    keys, unit = np.unique(frame["unit"].to_numpy(), return_inverse=True)
+    numbers = pl.col("a", "b").replace_strict(models, range(len(models)))
+    rows = frame.with_columns(numbers, unit=pl.Series(unit))
     return Verdicts(tuple(models), keys, rows)
 
 
@@ -183,8 +170,7 @@ def rate_verdicts(
 
     - `bradley-terry`: log strengths of maximum likelihood with mean 0; a tie is half a
       win of either model.
-    - `elo`: the same on the scale of Elo, 1000 + 400 log10 strength. It does not depend
-      on the order of verdicts.
+    - `elo`: the same as 1000 + 400 log10 strength, whatever the order of verdicts.
     - `win-rate`: mean share of wins over the other models, or against the reference.
     - `length-controlled`: win rate against the reference if responses were equally
       long, by logistic regression on tanh(length difference / its standard deviation)
@@ -199,25 +185,30 @@ def rate_verdicts(
 
     Returns:
         The rating. Null with the reason if it is infinite or unknown.
+
+    Raises:
+        EvalkitError: The reference is missing or unknown.
     """
-    models = verdicts.models
-    if reference is None and method == "length-controlled":
-        raise EvalkitError("a length-controlled win rate needs a reference model")
-    if reference is not None and reference not in models:
+    models, against = verdicts.models, -1
+    if reference in models:
+        against = models.index(reference)
+    elif reference is not None or method == "length-controlled":
         raise EvalkitError(
-            f"no verdict on the reference {reference!r}. Use one of {', '.join(models)}"
+            f"reference must be one of {', '.join(models)}, got {reference}"
         )
     if not keep_ties:
         rows = verdicts.rows.filter(pl.col("outcome") != 0.5)
         verdicts = verdicts._replace(rows=rows)
-    against = -1 if reference is None else models.index(reference)
+    wins, why = _count_wins(verdicts), "no verdict on the model and another one"
+    compute = partial(_fit, wins)
     if method == "length-controlled":
         compute = partial(_control_length, verdicts, against)
+        why += ", unknown or equal lengths, or length or model decides all verdicts"
     elif method == "win-rate":
-        compute = partial(_share_wins, _count_wins(verdicts), against)
+        compute = partial(_share_wins, wins, against)
     else:
-        compute = partial(_fit, _count_wins(verdicts))
-    rated = np.concatenate([compute(weights) for weights in _weights(verdicts)])
+        why = _name_groups(wins, models)
+    rated = np.concatenate([compute(weights) for weights in _weights(verdicts.keys)])
     if method == "elo":
         rated = 1000 + 400 / math.log(10) * rated
     draws: Floats | str = rated[1:]
@@ -226,37 +217,22 @@ def rate_verdicts(
         draws = f"infinite or unknown in {lacking} of {REPLICATES} replicates"
     compared = pl.concat([verdicts.rows["a"], verdicts.rows["b"]]).to_numpy()
     counts = np.bincount(compared, minlength=len(models))
-    reasons = [_why_none(verdicts, method)] * len(models)
+    reasons = [why] * len(models)
     return make_rating(method, models, rated[0], draws, counts, reasons, confidence)
 
 
-def _why_none(verdicts: Verdicts, method: PairwiseMethod) -> str:
-    if method == "win-rate":
-        return "no comparison with another model or the reference"
-    if method == "length-controlled":
-        return (
-            "lengths are unknown or all equal, the length or the model decides all "
-            "verdicts, or there are none on the reference"
-        )
-    wins = _reshaped(_count_wins(verdicts), np.ones((len(verdicts.keys), 1)))[0]
-    count, group = connected_components(wins > 0, connection="strong")
-    models = np.array(verdicts.models)
-    groups = " | ".join(", ".join(models[group == each]) for each in range(count))
-    return f"infinite: of these groups, one always wins or they never meet: {groups}"
-
-
-def _weights(verdicts: Verdicts) -> Iterator[Floats]:
+def _weights(keys: Keys) -> Iterator[Floats]:
     """Yield weights of shape (units, replicates), those of the data itself first."""
-    yield np.ones((len(verdicts.keys), 1))
-    step = max(1, _MOST_WEIGHTS // len(verdicts.keys))
+    yield np.ones((len(keys), 1))
+    step = max(1, _MOST_WEIGHTS // len(keys))
     for first in range(0, REPLICATES, step):
         count = min(step, REPLICATES - first)
-        yield poisson_weights(verdicts.keys, first, count).astype(np.float64)
+        yield poisson_weights(keys, first, count).astype(np.float64)
 
 
 def _count_wins(verdicts: Verdicts) -> csr_array[Any]:
     """Count how often models beat each other, of shape (models * models, units)."""
-    unit, a, b, outcome = (verdicts.rows[n].to_numpy() for n in _ROWS[:4])
+    unit, a, b, outcome = (verdicts.rows[name].to_numpy() for name in _ROWS[:4])
     size = len(verdicts.models)
     pairs = np.concatenate([a * size + b, b * size + a])
     shares = np.concatenate([outcome, 1 - outcome])
@@ -264,18 +240,27 @@ def _count_wins(verdicts: Verdicts) -> csr_array[Any]:
     return coo_array((shares, (pairs, np.concatenate([unit, unit]))), shape).tocsr()
 
 
-def _reshaped(counts: csr_array[Any], weights: Floats) -> Floats:
-    """Return weighted wins, of shape (replicates, models, models)."""
-    size = math.isqrt(counts.shape[0])
-    wins: Floats = (counts @ weights).T.reshape(-1, size, size)
-    return wins
+def _weighted(wins: csr_array[Any], weights: Floats) -> Floats:
+    """Return wins of shape (replicates, models, models)."""
+    size = math.isqrt(wins.shape[0])
+    weighted: Floats = (wins @ weights).T.reshape(-1, size, size)
+    return weighted
 
 
-def _fit(counts: csr_array[Any], weights: Floats) -> Floats:
+def _name_groups(wins: csr_array[Any], models: Sequence[str]) -> str:
+    [total] = _weighted(wins, np.ones((wins.shape[1], 1)))
+    count, group = connected_components(total > 0, connection="strong")
+    names = [", ".join(np.array(models)[group == each]) for each in range(count)]
+    return (
+        f"infinite: one of these always wins, or they never meet: {' | '.join(names)}"
+    )
+
+
+def _fit(wins: csr_array[Any], weights: Floats) -> Floats:
     """Return log strengths with mean 0; nan where they are infinite."""
-    wins = _reshaped(counts, weights)
-    strengths = np.full(wins.shape[:2], np.nan)
-    for own, won in zip(strengths, wins, strict=True):
+    weighted = _weighted(wins, weights)
+    strengths = np.full(weighted.shape[:2], np.nan)
+    for own, won in zip(strengths, weighted, strict=True):
         if connected_components(won > 0, connection="strong")[0] > 1:
             continue
         first, second = np.nonzero(won)
@@ -293,10 +278,10 @@ def _fit(counts: csr_array[Any], weights: Floats) -> Floats:
     return strengths
 
 
-def _share_wins(counts: csr_array[Any], against: int, weights: Floats) -> Floats:
-    wins = _reshaped(counts, weights)
+def _share_wins(wins: csr_array[Any], against: int, weights: Floats) -> Floats:
+    won = _weighted(wins, weights)
     with np.errstate(invalid="ignore"):
-        shares: Floats = wins / (wins + wins.swapaxes(1, 2))
+        shares: Floats = won / (won + won.swapaxes(1, 2))
     return (
         shares[:, :, against] if against >= 0 else mean_of_known(shares.swapaxes(1, 2))
     )
@@ -305,27 +290,21 @@ def _share_wins(counts: csr_array[Any], against: int, weights: Floats) -> Floats
 def _control_length(verdicts: Verdicts, against: int, weights: Floats) -> Floats:
     rated = np.full((weights.shape[1], len(verdicts.models)), np.nan)
     unit, a, b, outcome, longer = (verdicts.rows[name].to_numpy() for name in _ROWS)
-    is_against = (a == against) | (b == against)
-    for model in {*range(len(verdicts.models))} - {against}:
-        own = np.flatnonzero(is_against & ((a == model) | (b == model)))
+    for model in range(len(verdicts.models)):
+        is_own = (a == model) & (b == against) | (b == model) & (a == against)
+        own = np.flatnonzero(is_own & (a != b))
         signs = np.where(a[own] == model, 1.0, -1.0)
         wins, lengths = 0.5 + signs * (outcome[own] - 0.5), signs * longer[own]
         if len(own) and lengths.std() > 0:
             scaled = np.tanh(lengths / lengths.std())
-            rated[:, model] = _intercepts(wins, scaled, weights[unit[own]])
+            rated[:, model] = _win_at_equal_length(wins, scaled, weights[unit[own]])
     return rated
 
 
-def _intercepts(wins: Floats, longer: Floats, times: Floats) -> Floats:
-    """Return the win rates at equal length of logistic fits; nan if one is infinite.
+def _win_at_equal_length(wins: Floats, longer: Floats, times: Floats) -> Floats:
+    """Fit logistic regressions by Newton's method; nan where one is infinite.
 
-    Args:
-        wins: Outcome of each comparison.
-        longer: How much longer the response is, in some unit.
-        times: Weights, of shape (comparisons, replicates).
-
-    Returns:
-        A win rate for each replicate.
+    `times` are weights of shape (comparisons, replicates).
     """
     middle = slope = np.zeros(times.shape[1])
     for _ in range(_MOST_STEPS):
@@ -336,5 +315,5 @@ def _intercepts(wins: Floats, longer: Floats, times: Floats) -> Floats:
         with np.errstate(invalid="ignore", divide="ignore"):
             steps = np.array([c * d - b * e, a * e - b * d]) / (a * c - b * b)
         middle, slope = np.array([middle, slope]) + np.clip(steps, -1, 1)
-    is_settled = (np.abs(steps) < _SETTLED).all(axis=0)
+    is_settled = (np.abs(steps) < _TOLERANCE).all(axis=0)
     return np.where(is_settled, 1 / (1 + np.exp(-middle)), np.nan)

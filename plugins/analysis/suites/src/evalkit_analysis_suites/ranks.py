@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,11 +15,14 @@ from evalkit_analysis_suites.records import Ranks, Rating, make_score
 
 Method = Literal["win-rate", "mean-rank", "dynascore"]
 
+_Formula = Callable[[Floats, Integers], Floats]
+"""Rates models by scores (..., columns, models) and the sign of each column."""
+
 _LEAST_STEP = 1e-4
-"""Share of the best score below which dynascore ignores the step between two models."""
+"""Share of the best score up to which dynascore ignores a step between two models."""
 
 _ROUNDING = 1e-12
-"""Standard error of a difference, as a share of the scores, that is rounding alone."""
+"""Standard error that is rounding alone, as a share of the scores."""
 
 
 class Columns(NamedTuple):
@@ -73,44 +75,30 @@ def rate(
         [0 if up is None else 2 * up - 1 for up in columns.higher_is_better]
     )
     reasons = ["no column can be rated"] * len(columns.models)
-    compute = partial(win_rates if method == "win-rate" else mean_ranks, signs=signs)
+    compute: _Formula = _mean_ranks if method == "mean-rank" else _win_rates
     if method == "dynascore":
-        settings = _check(columns, dynascore)
-        compute = partial(dynascores, signs=signs, **settings)
-        reasons = _why_none(columns, signs, **settings)
-    values, draws = compute(columns.values), columns.draws
+        compute, reasons = _prepare_dynascore(columns, signs, dynascore)
+    values, draws = compute(columns.values, signs), columns.draws
     if not isinstance(draws, str):
         known = np.isfinite(columns.values)
         is_whole = np.isfinite(draws[:, known]).all(axis=1, keepdims=True)
-        draws = np.where(is_whole, compute(draws), np.nan)
+        draws = np.where(is_whole, compute(draws, signs), np.nan)
     counts = np.isfinite(columns.values[signs != 0]).sum(axis=0)
     return make_rating(
         method, columns.models, values, draws, counts, reasons, confidence
     )
 
 
-def win_rates(values: Floats, signs: Integers) -> Floats:
-    """Compute mean win rates as HELM does.
+def _win_rates(values: Floats, signs: Integers) -> Floats:
+    """Compute (models that are worse + equal models / 2) / (other models), as HELM.
 
-    On each column: (models that are worse + models that are equal / 2) / (models - 1).
-    A column without a direction, or with fewer than two scores, is left out. The rating
-    is the mean over the columns on which a model has a score.
-
-    Args:
-        values: Scores of shape (..., columns, models); nan where there is none.
-        signs: By column: 1 if higher is better, -1 if lower, 0 if it is unknown.
-
-    Returns:
-        Win rates of shape (..., models); nan where a model has no column.
+    Columns without a direction or with fewer than two scores are left out.
     """
     return mean_of_known(_wins(values, signs)[0])
 
 
-def mean_ranks(values: Floats, signs: Integers) -> Floats:
-    """Compute the mean rank over columns, 1 for the best; equal scores share ranks.
-
-    Arguments and columns that are left out are those of `win_rates`.
-    """
+def _mean_ranks(values: Floats, signs: Integers) -> Floats:
+    """Compute mean ranks, 1 for the best; equal scores share ranks."""
     wins, counts = _wins(values, signs)
     return mean_of_known(counts - (counts - 1) * wins)
 
@@ -137,59 +125,15 @@ def mean_of_known(values: Floats) -> Floats:
     return means
 
 
-def dynascores(
-    values: Floats, signs: Integers, perf: int, weights: Floats, offsets: Floats
-) -> Floats:
-    """Compute dynascores (Ma et al. 2021) of models that have all scores.
-
-    Each column is divided by its average marginal rate of substitution: how much it
-    changes for one unit of perf between models that are neighbors by perf. Models of
-    equal perf keep their order.
-
-    Args:
-        values: Scores of shape (..., columns, models); nan where there is none.
-        signs: By column: 1 if higher is better, -1 if lower.
-        perf: Number of the column that the others are converted to.
-        weights: By column; their sum is 1.
-        offsets: By column.
-
-    Returns:
-        Dynascores of shape (..., models); nan where undefined.
-    """
-    used = weights > 0
-    rates, utilities = _substitution(values, signs, perf, offsets)
-    rates = np.where(rates > 0, rates, np.nan)[..., used, None]
-    scores = weights[used, None] * utilities[..., used, :] / rates
-    total: Floats = scores.sum(axis=-2)
-    return total
-
-
-def _substitution(
-    values: Floats, signs: Integers, perf: int, offsets: Floats
-) -> tuple[Floats, Floats]:
-    """Return the marginal rates of substitution, and columns in which more is better.
-
-    Models without all scores are nan, and sorted behind the others.
-    """
-    whole = np.isfinite(values).all(axis=-2, keepdims=True)
-    utilities = np.where(whole, signs[:, None] * values + offsets[:, None], np.nan)
-    order = np.argsort(np.where(whole, values, np.nan)[..., perf, :], kind="stable")
-    ordered = np.take_along_axis(utilities, order[..., None, :], axis=-1)
-    steps = np.abs(np.diff(ordered))
-    of_perf = steps[..., [perf], :]
-    best = np.fmax.reduce(utilities[..., [perf], :], axis=-1, initial=-np.inf)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        is_used = of_perf > _LEAST_STEP * best[..., None]
-        sums = np.where(is_used, steps / of_perf, 0.0).sum(axis=-1)
-        return sums / is_used.sum(axis=-1), utilities
-
-
-def _check(columns: Columns, settings: Dynascore | None) -> dict[str, Any]:
-    names = columns.names
+def _prepare_dynascore(
+    columns: Columns, signs: Integers, settings: Dynascore | None
+) -> tuple[_Formula, list[str]]:
+    """Return a dynascore's formula (Ma et al. 2021), and why models have none."""
+    names, models = np.array(columns.names), columns.models
     if settings is None:
         raise EvalkitError("rank: dynascore needs `perf`, the column to convert to")
     for name in (settings.perf, *settings.weights, *settings.offsets):
-        if name not in names:
+        if name not in columns.names:
             raise EvalkitError(
                 f"rank: no column {name!r}. Use one of {', '.join(names)}"
             )
@@ -197,26 +141,49 @@ def _check(columns: Columns, settings: Dynascore | None) -> dict[str, Any]:
     if weights.min() < 0 or not weights.sum() > 0:
         raise EvalkitError("rank: weights must be at least 0, and one above 0")
     offsets = np.array([settings.offsets.get(name, 0.0) for name in names])
-    perf = names.index(settings.perf)
-    return {"perf": perf, "weights": weights / weights.sum(), "offsets": offsets}
+    perf, used = columns.names.index(settings.perf), weights > 0
 
+    def compute(values: Floats, signs: Integers) -> Floats:
+        utilities, rates = _substitution(values, signs, offsets, perf)
+        rates = np.where(rates > 0, rates, np.nan)[..., used, None]
+        shares = (weights / weights.sum())[used, None]
+        scores: Floats = (shares * utilities[..., used, :] / rates).sum(axis=-2)
+        return scores
 
-def _why_none(
-    columns: Columns, signs: Integers, perf: int, weights: Floats, offsets: Floats
-) -> list[str]:
-    """Say for each model why it has no dynascore, if it has none."""
-    names, known = np.array(columns.names), np.isfinite(columns.values)
-    rates, _ = _substitution(columns.values, signs, perf, offsets)
-    fixed = names[(weights > 0) & ~(rates > 0)]
-    general = f"{', '.join(fixed)} does not change with {names[perf]}"
+    known = np.isfinite(columns.values)
+    _, rates = _substitution(columns.values, signs, offsets, perf)
+    fixed = names[used & ~(rates > 0)]
+    general = f"{', '.join(fixed)} does not change with {settings.perf}"
     if known.all(axis=0).sum() < 2:
         general = "fewer than two models have all scores"
     elif not signs.all():
         general = f"unknown whether higher is better for {', '.join(names[signs == 0])}"
     elif np.isnan(rates[perf]):
-        general = f"all models have the same {names[perf]}"
-    lacking = [", ".join(names[~has]) for has in known.T]
-    return [f"no score for {columns}" if columns else general for columns in lacking]
+        general = f"all models have the same {settings.perf}"
+    lacking = [", ".join(names[~known[:, place]]) for place in range(len(models))]
+    return compute, [f"no score for {x}" if x else general for x in lacking]
+
+
+def _substitution(
+    values: Floats, signs: Integers, offsets: Floats, perf: int
+) -> tuple[Floats, Floats]:
+    """Return columns in which more is better, and their rates of substitution.
+
+    A rate is the mean change of a column for one unit of perf, between models that are
+    neighbors by perf. Models of equal perf keep their order; those without all scores
+    are nan and come last.
+    """
+    is_whole = np.isfinite(values).all(axis=-2, keepdims=True)
+    values = np.where(is_whole, values, np.nan)
+    utilities = signs[:, None] * values + offsets[:, None]
+    order = np.argsort(values[..., [perf], :], kind="stable")
+    steps = np.abs(np.diff(np.take_along_axis(utilities, order, axis=-1)))
+    of_perf = steps[..., [perf], :]
+    best = np.fmax.reduce(utilities[..., [perf], :], axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        is_used = of_perf > _LEAST_STEP * best
+        sums = np.where(is_used, steps / of_perf, 0.0).sum(axis=-1)
+        return utilities, sums / is_used.sum(axis=-1)
 
 
 def make_rating(
@@ -230,7 +197,7 @@ def make_rating(
 ) -> Rating:
     """Make a rating of its values and their replicates.
 
-    An interval is widened to hold its value: the replicates of a rating that jumps with
+    An interval is widened to hold its value: replicates of a rating that jumps with
     ranks may all lie on one side of it.
 
     Args:
@@ -245,35 +212,33 @@ def make_rating(
     Returns:
         The rating.
     """
-    is_share = method in ("win-rate", "length-controlled")
-    scores = {}
+    scale = ("%", 100.0) if method in ("win-rate", "length-controlled") else ("", 1.0)
+    scores, known = {}, {}
     for place, model in enumerate(models):
         value, low, high = float(values[place]), None, None
-        interval = without_interval(draws if isinstance(draws, str) else reasons[place])
-        if np.isfinite(value) and not isinstance(draws, str):
-            interval = joint_interval(draws[:, place], confidence)
+        interval = without_interval(reasons[place])
+        if np.isfinite(value):
+            known[model] = value
+            interval = without_interval(str(draws))
+            if not isinstance(draws, str):
+                interval = joint_interval(draws[:, place], confidence)
         if interval.low is not None and interval.high is not None:
             low, high = min(interval.low, value), max(interval.high, value)
         scores[model] = make_score(
             metric=method,
-            value=value if np.isfinite(value) else None,
+            value=known.get(model),
             se=interval.standard_error,
             ci_low=low,
             ci_high=high,
             ci_method=interval.method,
             n=int(counts[place]),
-            unit="%" if is_share else "",
-            scale=100.0 if is_share else 1.0,
+            unit=scale[0],
+            scale=scale[1],
             higher_is_better=method != "mean-rank",
-            reason=interval.reason if np.isfinite(value) else reasons[place],
+            reason=interval.reason,
         )
     if isinstance(draws, str):
         return Rating(method, scores)
-    known = {
-        model: float(values[place])
-        for place, model in enumerate(models)
-        if np.isfinite(values[place])
-    }
     by_model = dict(zip(models, draws.T, strict=True))
     ranks, _ = rank_ranges(known, by_model, confidence, method != "mean-rank")
     return Rating(method, scores, ranks)

@@ -17,8 +17,9 @@ class Perturbed(Declared):
 
     family: Text
     """Family, such as `robustness` or `fairness`, or the name of one perturbation."""
-    computed_on: Literal["perturbed", "worst", "original"] = "perturbed"
-    """`worst` takes the lowest score of each original and its perturbed examples."""
+    computed_on: Literal["perturbed", "worst", "original", "agreement"] = "perturbed"
+    """View of `evalkit eval --perturbed`, such as `worst`: the lowest score of each
+    original and its perturbed examples."""
 
 
 class Leaf(Declared):
@@ -80,6 +81,8 @@ class Tagged(Declared):
 
     tag: Text
     """Tag of datasets, as in `evalkit list datasets --tag`."""
+    metric: Text | None = None
+    """Score of each dataset. Default: its main score."""
 
 
 def _branch(value: Any) -> str:
@@ -149,6 +152,8 @@ class Node(Rules):
                 raise ValueError(f"mean.weights: no weight of {', '.join(lacking)}")
             if not sum(self.mean.weights.values()):
                 raise ValueError("mean.weights: the sum of the weights must not be 0")
+        if self.mean == "pooled" and self.normalise and self.normalise.at == "children":
+            raise ValueError("normalise.at: pooled scores are normalised at the mean")
         if self.over and any(isinstance(each, Group) for each in listed):
             raise ValueError("over: the members of of must be datasets")
         return self

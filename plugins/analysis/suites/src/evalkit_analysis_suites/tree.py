@@ -222,7 +222,11 @@ def _mean(
     runs = tuple({id(run): run for x in found for run in x.cell.runs}.values())
     scored = sum(value.cell.scored for value in found)
     samples = frozenset[str]().union(*(value.samples for value in used))
-    if rules.mean == "pooled" and not why:
+    means = [x.score.mean for x in used if x.score.mean is not None]
+    are_means = np.shape(means) == (len(used),) and np.allclose(
+        means, [x.number for x in used], rtol=1e-9, atol=0.0
+    )
+    if rules.mean == "pooled" and not (why or are_means):
         try:
             pooled = draw_values({"": _pool(used)}, context.not_drawn)[""]
         except EvalkitError as error:
@@ -238,6 +242,8 @@ def _mean(
         weights = [rules.mean.weights[path[-1]] for path in known]
     elif rules.mean == "size":
         weights = [value.size for value in used]
+    elif rules.mean == "pooled":
+        weights = [float(value.score.n) for value in used]
     shares = [weight / math.fsum(weights) for weight in weights]
     draws = _mean_draws(used, shares)
     interval = _interval(used, shares, draws, context)

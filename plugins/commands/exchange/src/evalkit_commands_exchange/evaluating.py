@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from evalkit_commands_exchange.imports import ImportedRun, OriginalScore
 
 if TYPE_CHECKING:
-    from evalkit import Registry, Result
+    from evalkit import Registry, Result, Score
 
 ORIGINAL_FILE = "original.parquet"
 """Table of a run folder: the tool's scores beside evalkit's."""
@@ -70,76 +70,70 @@ def evaluate_imported(run: ImportedRun, out: Path, registry: Registry) -> Result
 
 def compare_scores(run: ImportedRun, result: Result | None) -> list[dict[str, Any]]:
     """Return a row for each score of the tool, with evalkit's value and difference."""
-    return [_compare(run, score, result) for score in run.scores]
+    from evalkit_analysis_robustness import find_effects
+
+    if result is None:
+        return [_compare(run, score, None, ()) for score in run.scores]
+    computed = [*result.scores, *find_effects(result).scores]
+    return [_compare(run, score, result, computed) for score in run.scores]
 
 
 def _compare(
-    run: ImportedRun, score: OriginalScore, result: Result | None
+    run: ImportedRun,
+    score: OriginalScore,
+    result: Result | None,
+    computed: Sequence[Score],
 ) -> dict[str, Any]:
-    results = [] if result is None else [result, *(result.perturbed or ())]
-    own = [each for each in results if _perturbation(each) == score.perturbation]
-    value = None
-    if own and score.computed_by is not None:
-        value = _value(own[0], score.computed_by, score.tag)
-    difference = None
+    place = score.tag, score.perturbation, score.computed_on
+    value = difference = None
+    metric = score.computed_by
+    if result is not None and metric is not None and metric in result:
+        for own in computed:
+            computed_on = own.perturbation and own.computed_on
+            is_same = (own.tag, own.perturbation, computed_on) == place
+            if is_same and own.metric == result[metric].metric and not own.aggregate:
+                value = None if own.value is None else own.value * score.scale
     if value is not None and score.value is not None:
         difference = value - score.value
-    explanation = "" if result is None else _explain(run, score, own, value, difference)
     return {
         "metric": score.metric,
         "tag": score.tag,
         "perturbation": score.perturbation,
+        "computed_on": score.computed_on,
         "original": score.value,
         "stderr": score.stderr,
-        "evalkit_metric": score.computed_by,
+        "evalkit_metric": metric,
         "evalkit": value,
         "difference": difference,
-        "explanation": explanation,
+        "explanation": _explain(run, score, result, value, difference),
     }
-
-
-def _perturbation(result: Result) -> str | None:
-    perturbation = result.record.perturbation
-    return None if perturbation is None else perturbation.name
-
-
-def _value(result: Result, metric: str, tag: str | None) -> float | None:
-    """Return a score of all examples, or of those with a tag."""
-    if metric not in result:
-        return None
-    name = result[metric].metric
-    return next(
-        (
-            each.value
-            for each in result.scores
-            if (each.metric, each.tag) == (name, tag)
-        ),
-        None,
-    )
 
 
 def _explain(
     run: ImportedRun,
     score: OriginalScore,
-    results: list[Result],
+    result: Result | None,
     value: float | None,
     difference: float | None,
 ) -> str:
     if not run.examples:
-        return "no examples, so no run"
-    if not results or score.computed_by is None:
-        return "evalkit has no counterpart"
-    if score.value is None:
-        return f"{run.tool} has no value"
+        return "there are no examples, so no run"
+    if result is None:
+        return ""
     if value is None:
-        return "evalkit has no value"
-    if difference is None or abs(difference) <= _TOLERANCE:
+        has_metric = score.computed_by is not None
+        return "evalkit has no value" if has_metric else "evalkit has no counterpart"
+    if difference is None:
+        return f"{run.tool} has no value"
+    if abs(difference) <= _TOLERANCE:
         is_own = score.counterpart is None
         return f"mean of the scores of {run.tool}" if is_own else ""
-    counts = results[0].counts
-    lost = counts["examples"] - counts["scored"]
+    lost = sum(
+        each.counts["examples"] - each.counts["scored"]
+        for each in (result, *(result.perturbed or ()))
+    )
     if lost:
-        return f"{lost} examples have no valid response, which evalkit leaves out"
+        return f"evalkit leaves out {lost} examples without a valid response"
     return score.explanation or "unknown"
 
 

@@ -148,15 +148,12 @@ def _scores(
             continue
         described = each["name"]
         perturbation = described.get("perturbation")
-        computed_on = (perturbation or {}).get("computed_on", "perturbed")
         counterpart = column = None
-        if computed_on != "perturbed":
-            name = f"{name} ({computed_on})"
-        elif is_separate and name == "exact_match":
+        if is_separate and name == "exact_match":
             counterpart = "accuracy"
         elif not is_separate and name in TEXT_METRICS:
             counterpart = TEXT_METRICS[name] + _SUB_SCORES.get(name, "")
-        elif name in of_instances:
+        elif name in of_instances and not perturbation:
             column = column_name("helm", name)
         split = described.get("split")
         yield OriginalScore(
@@ -166,5 +163,6 @@ def _scores(
             column,
             tag=f"split:{split}" if len(splits) > 1 and split else None,
             perturbation=name_perturbation(described),
+            computed_on=(perturbation or {}).get("computed_on"),
             explanation=_TIES if is_separate else "",
         )

@@ -114,10 +114,11 @@ def _print(imported: Imported, table_format: str) -> None:
     hidden = 0
     for run, result, compared in imported.runs:
         for each in compared:
-            if result is not None and each["evalkit_metric"] is None:
+            if result is not None and each["evalkit"] is None:
                 hidden += 1
                 continue
-            part = each["perturbation"] or each["tag"] or "all"
+            parts = each["tag"], each["perturbation"], each["computed_on"]
+            part = " ".join(filter(None, parts)) or "all"
             dataset = run.dataset if result is None else str(result.dataset)
             own = [each["evalkit_metric"] or NO_VALUE, _number(each["evalkit"])]
             rows.append(

@@ -89,6 +89,7 @@ def _note(failures: dict[str, str], path: Path, error: EvalkitError) -> None:
 
 def _find_sources(folder: Path) -> list[tuple[Path, Reader]]:
     """Find what holds runs of other tools, in the order of paths."""
+    from evalkit_commands_exchange import hub_folders, seahelm_folders
     from evalkit_commands_exchange.helm_folders import SPEC, read_helm
     from evalkit_commands_exchange.inspect_folders import is_log, read_inspect
     from evalkit_commands_exchange.lm_eval_folders import read_lm_eval
@@ -97,8 +98,12 @@ def _find_sources(folder: Path) -> list[tuple[Path, Reader]]:
     for path in sorted(folder.rglob("*")):
         if path.name == SPEC:
             sources.append((path.parent, read_helm))
+        elif fnmatchcase(path.name, seahelm_folders.PATTERN):
+            sources.append((path, seahelm_folders.read_seahelm))
         elif fnmatchcase(path.name, "results*.json"):
             sources.append((path, read_lm_eval))
         elif path.suffix == ".eval" or is_log(path):
             sources.append((path, read_inspect))
+        elif path.parent.name == hub_folders.FOLDER and path.suffix == ".yaml":
+            sources.append((path, hub_folders.read_hub))
     return sources

@@ -27,6 +27,10 @@ class OriginalScore(NamedTuple):
     """Tag of the examples that it is of. Default: all examples."""
     perturbation: str | None = None
     """Perturbation of the examples that it is of."""
+    computed_on: str | None = None
+    """`original`, `perturbed` or `worst`, if there is a perturbation."""
+    scale: float = 1.0
+    """What evalkit's value is multiplied by, to be compared."""
     explanation: str = ""
     """Why evalkit's value may differ."""
 

@@ -1,0 +1,138 @@
+"""Imports the results of SEA-HELM."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from evalkit.errors import AdapterError, DataError
+from evalkit_adapters_peers.documents import read_document
+from evalkit_adapters_peers.values import object_of, value_at
+from evalkit_benchmarks_declared.datasets import reference
+from evalkit_benchmarks_peers.peer_files import (
+    PeerFile,
+    component_name,
+    read_peer_file,
+)
+from evalkit_benchmarks_peers.seahelm import Block
+from evalkit_benchmarks_peers.seahelm_config import SeahelmTask
+from evalkit_commands_exchange.imports import (
+    ImportedRun,
+    OriginalScore,
+    Row,
+    column_name,
+)
+
+PATTERN = "*_seahelm_results_*.json"
+_COUNTS = ("null_count", "errors")
+_FACETS = ("competency", "aggregation_group")
+
+
+def read_seahelm(path: Path) -> Iterator[Callable[[], ImportedRun]]:
+    """Read a results file: a run for each task and language."""
+    results = object_of(read_document(path), "results")
+    model, _, moment = path.stem.partition("_seahelm_results_")
+    folder = path.parent.parent
+    config = folder / "configs" / f"{model}_run_config_{moment}.yaml"
+    settings = read_peer_file(config)
+    tasks = PeerFile(config, object_of(value_at(settings.values, "tasks"), "tasks"))
+    for lang, competencies in _mappings(results):
+        for _, scored in _mappings(competencies):
+            for name, scores in _mappings(scored):
+                if name in tasks.values:
+                    block = Block(SeahelmTask(tasks, name, folder), lang)
+                    yield partial(_read_task, path, block, scores, settings.values)
+
+
+def _mappings(values: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    return ((key, each) for key, each in values.items() if isinstance(each, Mapping))
+
+
+def _read_task(
+    path: Path, block: Block, scores: Mapping[str, Any], settings: Row
+) -> ImportedRun:
+    task, lang = block.task, block.lang
+    model = path.stem.partition("_seahelm_results_")[0]
+    group = str(task.config.get("aggregation_group", task.name))
+    folder = path.parent.parent / "inferences" / lang / group
+    file = folder / f"{model}_{task.name}_{lang}.jsonl"
+    if not file.is_file():
+        raise DataError(f"{file}: file not found")
+    # blanks of Unicode within texts end no line
+    rows = [json.loads(line) for line in file.read_bytes().split(b"\n") if line.strip()]
+    if any(len(row["prompts"]) > 1 for row in rows):
+        raise AdapterError(f"{file}: conversations have no counterpart")
+    is_read = block.metric.reads != "probability"
+    originals = [*_scores(block, scores, rows[0].get("individual_scores") or {})]
+    columns = {each.column: each.metric for each in originals if each.column}
+    labels = sorted({str(row["label"]) for row in rows})
+    examples, responses = [], []
+    for number, row in enumerate(rows):
+        uid = str(row.get("id", row.get("question_id", number)))
+        label, choices = row.get("label"), {}
+        if block.metric.answer == "choice":
+            label, choices = str(label), {"choices": labels}
+        query = str(task.config["languages"][lang]["prompt_template"]["task_template"])
+        given = {"input": query.format_map(row["prompts"][0]), "answer": label}
+        examples.append({"uid": uid, **_kept(row), **given, **choices})
+        error, reply = (row.get("errors") or [None])[0], row["responses"][0]
+        response = {"answer": reply} if error is None else {"error": str(error)}
+        computed = row.get("individual_scores") or {}
+        own = {column: computed.get(name) for column, name in columns.items()}
+        responses.append({"id": uid, **response, **own})
+    metadata = task.config.get("metadata") or {}
+    stages = block.metric.extract(block.tag) if is_read else []
+    facets = [facet for facet in _FACETS if task.config.get(facet)]
+    return ImportedRun(
+        tool="SEA-HELM",
+        source=path,
+        files=[path, task.file.path, file],
+        dataset=component_name(f"sea-{task.name}", lang),
+        model=str((settings.get("run_args") or {}).get("model_name") or model),
+        description=f"SEA-HELM: {task.name} in {lang}",
+        version=str(metadata.get("version") or 1),
+        examples=examples,
+        responses=responses,
+        scores=originals,
+        settings={"task": task.config, "run_args": settings.get("run_args")},
+        tags=[f"{each.replace('_', '-')}:{task.config[each]}" for each in facets],
+        languages=["zh-Hant" if lang == "zh_t" else lang],
+        extract={"answer": stages} if stages else {},
+    )
+
+
+def _kept(row: Row) -> Row:
+    """Return the metadata of a row."""
+    metadata = row.get("metadata") or {}
+    return {f"metadata_{key}": value for key, value in metadata.items()}
+
+
+def _scores(
+    block: Block, scores: Mapping[str, Any], computed: Mapping[str, Any]
+) -> Iterator[OriginalScore]:
+    headline = block.task.config["metric"]
+    names = sorted(scores, key=lambda name: name != headline)
+    for name in names:
+        value = scores[name]
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        counterpart = block.metric.scores.get(name)
+        if block.metric.reads == "probability" or block.metric.is_judged:
+            counterpart = None
+        if isinstance(counterpart, dict):
+            scale = dict(counterpart["normalise"])
+            low = scale.pop("low")
+            options = {"chance": "choices" if low == "chance" else low, **scale}
+            options["metric"] = counterpart["metric"]
+            counterpart = reference("above-chance", options)
+        column = column_name("seahelm", name) if name in computed else None
+        yield OriginalScore(
+            name,
+            float(value),
+            counterpart,
+            None if counterpart else column,
+            scale=1.0 if name in _COUNTS else 100.0,
+        )

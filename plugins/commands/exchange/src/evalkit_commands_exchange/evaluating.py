@@ -63,6 +63,9 @@ def evaluate_imported(run: ImportedRun, out: Path, registry: Registry) -> Result
             )
         else:
             result = evaluate_with(dataset, predictions, options, **given)
+        if Path(dataset.partition(":")[0]).stem != run.dataset:
+            notice = f"{run.dataset} has other examples, of an earlier import"
+            result.amend(notices=(*result.notices, notice))
         result.tables[ORIGINAL_FILE] = _table(compare_scores(run, result))
         result.save(out)
     return result
@@ -178,13 +181,7 @@ def _lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
 
 def _provenance(run: ImportedRun) -> dict[str, Any]:
     files = {
-        str(path.relative_to(run.source) if run.source.is_dir() else path.name): digest
-        for path, digest in ((path, _sha256(path)) for path in run.files)
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in run.files
     }
     imported = {"tool": run.tool, "source": run.source.name, "files": files}
     return {"id": run.model, "imported": imported, **run.settings}
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -13,7 +13,6 @@ from evalkit_cli.commanding import (
     draw,
     echo,
     echo_json,
-    format_option,
     json_option,
     plugin_output_to_stderr,
     quiet_option,
@@ -45,7 +44,6 @@ _MOST_NAMES = 5
     "--dry-run", is_flag=True, help="List the runs; evaluate and write nothing."
 )
 @json_option
-@format_option
 @quiet_option
 def import_command(
     folder: Path,
@@ -53,7 +51,6 @@ def import_command(
     only: tuple[str, ...],
     dry_run: bool,
     as_json: bool,
-    table_format: str,
     quiet: bool,
 ) -> None:
     """Import the runs of other tools in a folder.
@@ -82,7 +79,7 @@ def import_command(
     if as_json:
         echo_json(_record(imported))
     elif imported.runs:
-        _print(imported, table_format)
+        _print(imported)
     _report(imported, folder, quiet=quiet)
     if imported.failures or not imported.runs:
         raise click.exceptions.Exit(1)
@@ -107,7 +104,7 @@ def _record(imported: Imported) -> dict[str, Any]:
     return {"runs": runs, "failures": imported.failures, "unread": unread}
 
 
-def _print(imported: Imported, table_format: str) -> None:
+def _print(imported: Imported) -> None:
     """Print the tool's numbers beside evalkit's."""
     header = ["dataset", "model", "of", "original", "value"]
     rows = [[*header, "evalkit", "value", "difference", "note"]]
@@ -128,7 +125,7 @@ def _print(imported: Imported, table_format: str) -> None:
                     *(_number(each["difference"]), each["explanation"]),
                 ]
             )
-    draw(rows, table_format, texts=(0, 1, 2, 3, 5, 8))
+    draw(rows, "table", texts=(0, 1, 2, 3, 5, 8))
     if hidden:
         echo(f"{hidden} more numbers have no counterpart; --json lists them", err=True)
 
@@ -138,8 +135,8 @@ def _number(value: float | None) -> str:
 
 
 def _report(imported: Imported, folder: Path, *, quiet: bool) -> None:
-    for place, problem in imported.failures.items():
-        echo(f"evalkit: error: {place}: {problem}", err=True)
+    for failure in imported.failures:
+        echo(f"evalkit: error: {failure}", err=True)
     if not imported.runs and not imported.failures:
         echo(f"evalkit: error: {folder}: no run of another tool", err=True)
     if quiet:

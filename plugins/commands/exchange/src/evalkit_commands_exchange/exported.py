@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from evalkit import Result, Score
+    from evalkit_analysis_robustness import Effects
 
 Format = Literal["dynabench", "helm", "hub", "lm-eval", "seahelm"]
 
@@ -19,12 +20,12 @@ Writer = Callable[[Sequence["Result"], list[str]], Iterable[tuple[str, str]]]
 
 def dump(value: Any, indent: int | None = 2) -> str:
     """Write a value as JSON."""
-    return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
+    return json.dumps(value, indent=indent, ensure_ascii=False, default=str)
 
 
 def file_name(text: str) -> str:
     """Return a text as the name of a file or folder."""
-    return re.sub(r"[^\w.,:=@+-]", "_", text)
+    return re.sub(r"[^\w.,:=@+-]|^\.+$", "_", text)
 
 
 def label(run: Result) -> str:
@@ -67,6 +68,16 @@ def whole_scores(run: Result, notices: list[str]) -> dict[str, Score]:
     return {name: each for name, each in scores.items() if each.value is not None}
 
 
+def effects_of(run: Result, notices: list[str]) -> Effects:
+    """Find the effects of perturbations on a run, with a notice if some are missing."""
+    from evalkit_analysis_robustness import find_effects
+
+    effects = find_effects(run)
+    if len(effects.runs) < len(run.record.perturbed_runs):
+        notices.append(f"{label(run)}: runs of perturbed examples cannot be read")
+    return effects
+
+
 def shown(score: Score) -> float:
     """Return a value in its unit, such as %."""
     assert score.value is not None
@@ -92,9 +103,10 @@ def rows_of(run: Result, notices: list[str]) -> Iterator[dict[str, Any]]:
         )
     after = frame.columns[frame.columns.index("status") + 1 :]
     columns = {
-        metric: next(name for name in (f"metrics/{metric}", metric) if name in after)
+        metric: column
         for metric in record.metric_names
-        if metric in after
+        for column in (metric, f"metrics/{metric}")
+        if column in after
     }
     for row in frame.iter_rows(named=True):
         scores = {name: row[column] for name, column in columns.items()}
@@ -117,10 +129,5 @@ def input_text(inputs: Mapping[str, Any]) -> str:
 
 def texts_of(value: Any) -> list[str]:
     """Return an answer or a prediction as texts: of a list its items."""
-    if value is None:
-        return []
-    return (
-        [as_text(each) for each in value]
-        if isinstance(value, list)
-        else [as_text(value)]
-    )
+    values = value if isinstance(value, list) else [value]
+    return [as_text(each) for each in values if each is not None]

@@ -27,6 +27,10 @@ _SUB_SCORES = {
     **{f"{name}_set_match": f"#{name}" for name in ("exact", "iou", "f1")},
 }
 """Score of a metric with several scores."""
+COUNTERPARTS = {
+    name: of + _SUB_SCORES.get(name, "") for name, of in TEXT_METRICS.items()
+}
+"""Score of evalkit for each statistic of `BasicGenerationMetric`."""
 _TIES = "HELM gives equally likely references a share of the point"
 _GENERAL = re.compile(
     r"(num|finish_reason|inference|training|logprob)_.*|.*@\d+|batch_size|max_prob|logprob"
@@ -136,8 +140,8 @@ def _scores(
         counterpart = column = None
         if is_separate and name == "exact_match":
             counterpart = "accuracy"
-        elif not is_separate and name in TEXT_METRICS:
-            counterpart = TEXT_METRICS[name] + _SUB_SCORES.get(name, "")
+        elif not is_separate and name in COUNTERPARTS:
+            counterpart = COUNTERPARTS[name]
         elif name in of_instances and not (perturbation or _GENERAL.fullmatch(name)):
             column = column_name("helm", name)
         split = described.get("split")

@@ -25,16 +25,17 @@ _LANGUAGES = {"zh-Hant": "zh_t"}
 _COMPETENCY, _GROUP = "competency:", "aggregation-group:"
 
 
-def seahelm_files(
-    runs: Sequence[Result], notices: list[str]
-) -> Iterator[tuple[str, str]]:
+def write(runs: Sequence[Result], notices: list[str]) -> Iterator[tuple[str, str]]:
     """Yield the results of each model."""
     notices.append(_LIMITS)
     for model, own in by_model(runs).items():
-        name = file_name(model.rpartition("/")[2])
+        parts = [*map(file_name, model.split("/"))]
         date = max(map(started, own)).replace(tzinfo=None).isoformat()
-        path = f"{name}/run_0/results/{name}_seahelm_results_{date}.json"
-        yield path, dump(_results(own, notices))
+        folder = f"{'/'.join(parts)}/run_0/results"
+        yield (
+            f"{folder}/{parts[-1]}_seahelm_results_{date}.json",
+            dump(_results(own, notices)),
+        )
 
 
 def _results(runs: Iterable[Result], notices: list[str]) -> dict[str, Any]:

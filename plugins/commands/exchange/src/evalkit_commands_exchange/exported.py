@@ -47,6 +47,11 @@ def started(run: Result) -> datetime:
     return datetime.fromisoformat(run.record.timings.started)
 
 
+def last_date(runs: Iterable[Result]) -> str:
+    """Return when the last of the runs was evaluated, as names of files have it."""
+    return max(map(started, runs)).replace(tzinfo=None).isoformat().replace(":", "-")
+
+
 def score_name(score: Score) -> str:
     """Name a score of a whole run, which may be the mean over the tags of a facet."""
     return f"{score.metric}@{score.aggregate}" if score.aggregate else score.metric

@@ -66,6 +66,8 @@ class _Run:
             }
             for each in self.effects.perturbations
         }
+        self._model = {"model": run.model, "model_deployment": run.model}
+        self._adapter = {"method": "generation", **self._model}
         self._notices = notices
 
     def files(self) -> dict[str, Any]:
@@ -89,7 +91,7 @@ class _Run:
             "per_instance_stats": statistics,
         }
         if states:
-            state = {"adapter_spec": self._adapter_spec(), "request_states": states}
+            state = {"adapter_spec": self._adapter, "request_states": states}
             files["scenario_state"] = state
         return files
 
@@ -101,19 +103,12 @@ class _Run:
                 "class_name": f"evalkit.{dataset.name}",
                 "args": dict(dataset.parameters),
             },
-            "adapter_spec": self._adapter_spec(),
+            "adapter_spec": self._adapter,
             "metric_specs": [
                 {"class_name": f"evalkit.{each.name}", "args": dict(each.parameters)}
                 for each in self.record.metrics
             ],
             "groups": [self.dataset],
-        }
-
-    def _adapter_spec(self) -> dict[str, Any]:
-        return {
-            "method": "generation",
-            "model": self.run.model,
-            "model_deployment": self.run.model,
         }
 
     def _instance(self, row: Mapping[str, Any], copies: Counter[Any]) -> dict[str, Any]:
@@ -146,7 +141,7 @@ class _Run:
         state = {
             "instance": instance,
             "train_trial_index": trial,
-            "request": {"model": self.run.model, "model_deployment": self.run.model},
+            "request": self._model,
             "num_train_instances": 0,
             "prompt_truncated": False,
         }

@@ -16,7 +16,8 @@ class OriginalScore(NamedTuple):
 
     metric: str
     """Name that the tool gives it."""
-    value: float | None
+    tool: float | None
+    """The number."""
     counterpart: str | None = None
     """Metric of evalkit that computes the same, or nearly so."""
     column: str | None = None

@@ -12,8 +12,8 @@ from evalkit_commands_exchange.exported import (
     dump,
     file_name,
     input_text,
+    last_date,
     rows_of,
-    started,
     texts_of,
     whole_scores,
 )
@@ -30,8 +30,7 @@ def write(runs: Sequence[Result], notices: list[str]) -> Iterator[tuple[str, str
     """Yield `results_*.json` of each model, and `samples_*.jsonl` of each run."""
     notices.append(_LIMITS)
     for model, own in by_model(runs).items():
-        date = max(map(started, own)).replace(tzinfo=None).isoformat()
-        date, folder = date.replace(":", "-"), file_name(model.replace("/", "__"))
+        date, folder = last_date(own), file_name(model.replace("/", "__"))
         tasks = [(file_name(str(run.dataset)), run) for run in own]
         yield f"{folder}/results_{date}.json", dump(_results(model, tasks, notices))
         for task, run in tasks:

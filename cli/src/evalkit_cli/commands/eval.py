@@ -37,7 +37,12 @@ from evalkit_cli.options.asked_models import (
     refuse_what_is_not_asked,
 )
 from evalkit_cli.options.asking import asking_options, limits_given, read_asked
-from evalkit_cli.options.benchmarks import Failures, evaluable, expanded_datasets
+from evalkit_cli.options.benchmarks import (
+    Failures,
+    evaluable,
+    expanded_datasets,
+    suite_datasets,
+)
 from evalkit_cli.options.choices import (
     adapter_option,
     cluster_option,
@@ -94,6 +99,12 @@ if TYPE_CHECKING:
     "a path, a URI such as s3://bucket/file.jsonl, - for the standard input, or a run, "
     "whose responses are evaluated again; repeat it for several models. Without it, "
     "predictions that ship with the data set are scored.",
+)
+@setting(
+    "--suite",
+    metavar="FILE|NAME",
+    shell_complete=complete_names("suites"),
+    help="Evaluate the datasets of this suite, then show its leaderboard.",
 )
 @setting(
     "--predictions-dir",
@@ -173,6 +184,7 @@ def eval_command(
     task: str | None,
     files: tuple[str, ...],
     predictions_dir: str | None,
+    suite: str | None,
     models: tuple[str, ...],
     model_name: str | None,
     dry_run: bool,
@@ -193,16 +205,12 @@ def eval_command(
       evalkit eval sample-sentiment
       evalkit eval hatecheck --predictions my-model.jsonl
       evalkit eval hatecheck -p a=run1.jsonl -p b=run2.csv -m macro-f1:labels=seen
-      evalkit eval --data my-set.jsonl --task nli -p my-model.jsonl
       evalkit eval --data my-set.jsonl --task qa -p my-model.jsonl --cluster text_id
-      evalkit eval --task nli --predictions-dir my-model/
       evalkit eval hatecheck -p my-model.jsonl --fail-under accuracy=0.8@lower
       evalkit eval hatecheck -p my-model.jsonl --by functionality,target --min-n 20
-      evalkit eval sample-nli -p my-model.jsonl --perturbed robustness-lowercase.jsonl
-        --perturbed-predictions my-model-lowercase.jsonl
       evalkit eval sample-nli -p my-model.jsonl --perturbed 3f2a
-      evalkit eval sample-nli --model my-model.py:predict
       evalkit eval sample-nli sample-qa --model echo --model my-model.py:predict
+      evalkit eval --suite tweeteval --predictions-dir my-model/
 
     Exit codes: 0 done; 1 an error, refused predictions, or a metric that failed; 2
     wrong usage; 3 a score that --fail-under does not let pass.
@@ -215,8 +223,11 @@ def eval_command(
     asking = read_asked(options, is_asked, is_judged=bool(options["annotators"]))
     if model_name is not None and not is_asked:
         raise click.UsageError("--model-name is for a model that is asked (--model).")
-    expanded = _expanded(datasets, data, task, files, predictions_dir)
     unasked: Failures = {}
+    if suite is not None:
+        expanded = suite_datasets(suite, registry, unasked)
+    else:
+        expanded = _expanded(datasets, data, task, files, predictions_dir)
     evaluated = evaluable(expanded, registry, unasked)
     names = [*evaluated]
     rows = partial(chosen_rows, names, task, options, asking, is_quiet=quiet)
@@ -269,7 +280,19 @@ def eval_command(
         is_named = sum(len(each.evaluated) for each in expanded) > 1
         _print(results, table_format, is_named, quiet=quiet, verbose=verbose)
         print_means(means, options["confidence"], table_format)
+        if suite is not None:
+            echo()
+            _show_board(suite, out, table_format)
     _exit_with_code(results, least, failed)
+
+
+def _show_board(suite: str, out: Path, table_format: str) -> None:
+    """Print the leaderboard of a suite, as `evalkit leaderboard` does."""
+    root = click.get_current_context().find_root()
+    group: Any = root.command
+    command = group.get_command(root, "leaderboard")
+    arguments = [str(out), "--suite", suite, "--format", table_format]
+    command.main(arguments, "evalkit leaderboard", standalone_mode=False, parent=root)
 
 
 def _expanded(

@@ -56,6 +56,23 @@ def expanded_datasets(
     return [expand_dataset(name, registry) for name in found]
 
 
+def suite_datasets(
+    suite: str, registry: Registry, failures: Failures
+) -> list[Expansion]:
+    """Return what the datasets of a suite stand for; note those that are not found."""
+    from evalkit.errors import EvalkitError
+    from evalkit_analysis_suites import find_suite, name_datasets
+
+    found = []
+    for name in name_datasets(find_suite(suite, registry), registry):
+        try:
+            registry.select("datasets", name)
+            found.append(expand_dataset(name, registry))
+        except EvalkitError as error:
+            failures.setdefault(str(error), []).append((Job(name, None, name), error))
+    return found
+
+
 def expand_dataset(name: str, registry: Registry) -> Expansion:
     """Return what a data set stands for: itself, or the variants of a benchmark."""
     from evalkit_benchmarks_declared import expand

@@ -74,7 +74,6 @@ def adapt_command(
     \b
     Examples:
       evalkit adapt answers.jsonl -a fix.yaml
-      evalkit adapt answers.jsonl -a fix.yaml --explain
       evalkit adapt answers.jsonl -a fix.yaml -o fixed.jsonl
       evalkit adapt answers.jsonl -a number-rows:field=id
       evalkit eval hatecheck -p answers.jsonl --adapter predictions=fix.yaml

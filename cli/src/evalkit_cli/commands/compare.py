@@ -96,8 +96,6 @@ def compare_command(
       evalkit compare 3f2a 91bc
       evalkit compare gpt@hatecheck roberta@hatecheck
       evalkit compare base new newest --metric macro-f1 --min-n 20
-      evalkit compare base new newest --all-pairs --no-tags
-      evalkit compare 3f2a latest --no-tags --json
       evalkit compare new base -m accuracy --fail-if-worse --margin 0.01
 
     Runs of other data, or read in another way, are refused with what differs.

@@ -42,9 +42,6 @@ def merge_command(
     """Put runs over disjoint examples together, as one run over all of them.
 
     \b
-    A RUN is the path of a run, the start of its id, `latest`, or a model: its newest
-    complete run, also as MODEL@DATASET.
-    \b
     Examples:
       evalkit merge 3f2a 91bc
       evalkit merge runs/part-1/* runs/part-2/* --dataset whole --model my-model

@@ -143,7 +143,6 @@ def perturb_command(
 
     An example in which a perturbation finds nothing to change gets no row, and is
     counted. Numbers, addresses, code, mark-up and placeholders stay as they are.
-    The file appears when it is complete.
 
     Exit codes: 0 done; 1 an error; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace

@@ -73,9 +73,6 @@ def plan_command(
     """Say how many examples are needed to find a difference between two models.
 
     \b
-    A RUN is the path of a run, the start of its id, `latest`, or a model: its newest
-    complete run, also as MODEL@DATASET.
-    \b
     Examples:
       evalkit plan latest --detect 2pt
       evalkit plan base new --detect 2pt --tags 10

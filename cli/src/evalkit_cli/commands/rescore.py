@@ -14,11 +14,16 @@ from evalkit_cli.options.run_names import run_paths
 from evalkit_cli.options.runs import new_run_options
 from evalkit_cli.options.scoring import jobs_option, observer_option
 from evalkit_cli.printing.progress_bar import watched
-from evalkit_cli.printing.streams import plugin_output_to_stderr
+from evalkit_cli.printing.streams import echo, echo_json, plugin_output_to_stderr
 
 
 @click.command("rescore")
-@click.argument("run", metavar="RUN", shell_complete=complete_runs)
+@click.argument(
+    "run", metavar="[RUN]", required=False, default="", shell_complete=complete_runs
+)
+@click.option(
+    "--all", "is_all", is_flag=True, help="Rescore all complete runs of the folder."
+)
 @metric_with("Compute this metric; repeatable.")
 @click.option(
     "--data",
@@ -33,6 +38,7 @@ from evalkit_cli.printing.streams import plugin_output_to_stderr
 @plugin_option
 def rescore_command(
     run: str,
+    is_all: bool,
     metrics: tuple[str, ...],
     params: Path | None,
     data: str | None,
@@ -45,39 +51,58 @@ def rescore_command(
     """Compute further metrics of a run from its folder.
 
     \b
-    A RUN is the path of a run, the start of its id, `latest`, or a model: its newest
-    complete run, also as MODEL@DATASET.
-    \b
     Examples:
       evalkit rescore latest -m macro-f1
       evalkit rescore 3f2a -m macro-f1:labels=seen -m accuracy
       evalkit rescore gpt@hatecheck -m my-metric -o runs --json
+      evalkit rescore --all -m squad-em
 
-    The predictions are not needed any more, and the data only by metrics that ask for
-    a field of the input. What is written is a new run that names RUN as its parent and
-    holds its scores too; RUN stays as it is. To read the responses of RUN in another
-    way, evaluate them again: evalkit eval DATASET --predictions RUN --extract ….
+    Writes a new run that names RUN (a path, the start of an id, a model or `latest`) as
+    its parent and holds its scores too. Only metrics of a field of the input read the
+    data. To read responses in another way: evalkit eval DATASET --predictions RUN.
 
     Exit codes: 0 done; 1 an error, such as a run that is not there, or a metric that
     failed; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
     from evalkit import Registry, rescore
+    from evalkit.errors import EvalkitError
+    from evalkit_cli.printing.reports import print_report
     from evalkit_cli.printing.run_views import print_new_run
 
-    if not metrics:
-        raise click.UsageError("name a metric (-m NAME).")
-    registry = Registry()
+    if not metrics or is_all == bool(run):
+        raise click.UsageError("name a metric (-m NAME), and a RUN or --all.")
+    registry, results, is_failed = Registry(), [], False
+    shared: dict[str, Any] = {"data": data, "folder": folder, "out": folder}
+    shared |= {"jobs": jobs, "observers": observers, "registry": registry}
     with plugin_output_to_stderr(), watched(quiet) as progress:
-        [path] = run_paths([run], folder, quiet=quiet)
-        result = rescore(
-            path,
-            chosen_metrics(registry, metrics, params) or (),
-            data=data,
-            folder=folder,
-            out=folder,
-            jobs=jobs,
-            observers=observers,
-            registry=registry,
-            progress=progress,
-        )
-    print_new_run(result, quiet=quiet, **how)
+        chosen = chosen_metrics(registry, metrics, params) or ()
+        paths = _leaves(folder) if is_all else run_paths([run], folder, quiet=quiet)
+        for path in paths:
+            try:
+                results.append(rescore(path, chosen, progress=progress, **shared))
+            except EvalkitError as error:
+                if not is_all:
+                    raise
+                is_failed = True
+                echo(f"evalkit: error: {path}: {error}", err=True)
+    if not is_all:
+        print_new_run(results[0], quiet=quiet, **how)
+    elif how.pop("as_json"):
+        echo_json([result.to_dict() for result in results])
+    else:
+        form, names = how.pop("table_format"), {str(each.dataset) for each in results}
+        for name in [None] if form == "csv" else sorted(names):
+            group = [each for each in results if name in (None, each.dataset)]
+            print_report(group, form, quiet=quiet, **how)
+    if is_failed or any(result.is_failed for result in results):
+        raise click.exceptions.Exit(1)
+
+
+def _leaves(folder: Path) -> list[Path]:
+    """Return the complete runs of original examples that have no rescored run."""
+    from evalkit.runs import list_runs
+
+    runs = [each for each in list_runs(folder) if each.is_named]
+    parents = {each.record.parent for each in runs}
+    kept = [each for each in runs if each.record.fingerprint not in parents]
+    return [each.path for each in kept if each.record.perturbation is None]

@@ -85,7 +85,6 @@ def validate_command(
     Examples:
       evalkit validate hatecheck
       evalkit validate hatecheck -p my-model.jsonl --problems problems.jsonl
-      evalkit validate --data my-set.csv --task nli
 
     Exit codes: 0 an evaluation would not refuse; 1 it would, or an error; 2 wrong
     usage.

@@ -41,14 +41,10 @@ def verify_command(
     """Compute the scores of a run again, and say whether they are the same.
 
     \b
-    A RUN is the path of a run, the start of its id, `latest`, or a model: its newest
-    complete run, also as MODEL@DATASET.
-    \b
     Examples:
       evalkit verify latest
       evalkit verify 3f2a --json
       evalkit verify my-model -p my-model.jsonl
-      evalkit verify gpt@hatecheck --jobs 4
 
     First the SHA-256 of every file is checked. Then scores and intervals are computed
     from the answers and predictions in the run folder, by the metrics that are

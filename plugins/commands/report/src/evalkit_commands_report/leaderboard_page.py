@@ -67,21 +67,32 @@ def board_page(board: Board, depth: int | None = 1) -> str:
     )
 
 
-def board_html(
-    board: Board, depth: int | None = 1, link: Callable[[Result], str] | None = None
-) -> Markup:
-    """Return the table of a leaderboard, and the notes below it.
+def board_html(board: Board, depth: int | None = 1) -> Markup:
+    """Return the table of a leaderboard, and the notes below it."""
+    notes = [*explanations(board, depth), *notices_of(board)]
+    return fragment(
+        board_table(board, depth),
+        element("ul", [element("li", note) for note in notes], class_="notices"),
+    )
 
-    `leaderboard.js` makes it sortable.
+
+def board_table(
+    board: Board,
+    depth: int | None = 1,
+    link: Callable[[Result], str] | None = None,
+    link_model: Callable[[str], Child] = str,
+) -> Markup:
+    """Return the table of a leaderboard, which `leaderboard.js` makes sortable.
 
     Args:
         board: The leaderboard.
         depth: Number of levels below the total; None for all.
         link: Returns the address of a run, to which the score of a dataset is linked.
+        link_model: Returns what stands for a model.
     """
     columns = columns_of(board, depth)
     header: list[Child] = [MODEL]
-    rows: list[list[Child]] = [[model] for model in board.models]
+    rows: list[list[Child]] = [[link_model(model)] for model in board.models]
     for column in columns:
         header += [column_name(board, column)] + ["rank"] * bool(column.ranks)
         for model, row in zip(board.models, rows, strict=True):
@@ -89,11 +100,7 @@ def board_html(
             if column.ranks:
                 row.append(_ranks(column.ranks.get(model)))
     title = f"Leaderboard {board.name}".rstrip()
-    notes = [*explanations(board, depth), *notices_of(board)]
-    return fragment(
-        table(header, rows, caption=title, class_="board"),
-        element("ul", [element("li", note) for note in notes], class_="notices"),
-    )
+    return table(header, rows, caption=title, class_="board")
 
 
 def _score(column: Member, model: str, link: Callable[[Result], str] | None) -> Child:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from evalkit import read_run
+from evalkit import Registry, read_run
 from evalkit.errors import EvalkitError
+from evalkit_analysis_suites.board import make_board
+from evalkit_analysis_suites.kind import find_suite
 from evalkit_commands_site.frame import assets, document
 from evalkit_commands_site.gathering import Collection, Facets, dataset_page, model_page
 from evalkit_commands_site.lists import (
@@ -16,7 +18,13 @@ from evalkit_commands_site.lists import (
     models_page,
     runs_page,
 )
-from evalkit_commands_site.pages import compare_page, start_page
+from evalkit_commands_site.pages import (
+    board_content,
+    board_name,
+    board_page,
+    compare_page,
+    start_page,
+)
 from evalkit_commands_site.run_page import damaged_content, run_content
 from evalkit_commands_site.scripts import (
     INDEX,
@@ -27,32 +35,28 @@ from evalkit_commands_site.scripts import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from evalkit_analysis_suites.records import Board
     from evalkit_commands_report.markup import Markup
 
 Progress = Callable[[str, float], None]
 
 
-class SiteOptions(NamedTuple):
-    """How a site is built."""
-
-    title: str
-    """Title of the site."""
-    suites: Sequence[str] = ()
-    """Suites whose leaderboards it has; empty for all that have runs."""
-    examples: int = 20
-    """Maximum number of wrong answers on the page of a run."""
-
-
 def site_files(
-    collection: Collection, options: SiteOptions, progress: Progress
+    collection: Collection,
+    boards: Sequence[Board],
+    title: str,
+    examples: int,
+    progress: Progress,
 ) -> Iterator[tuple[str, str]]:
     """Yield path and text of each file of a site.
 
-    The problems of the collection get the runs whose files cannot be read.
+    Runs whose files cannot be read are added to the problems of the collection.
     """
 
-    def page(path: str, title: str, content: Markup, *scripts: str) -> tuple[str, str]:
-        return path, document(options.title, title, content, page=path, scripts=scripts)
+    def page(path: str, name: str, content: Markup, *scripts: str) -> tuple[str, str]:
+        return path, document(title, name, content, page=path, scripts=scripts)
 
     yield from assets().items()
     facets: dict[str, Facets] = {}
@@ -61,14 +65,13 @@ def site_files(
         result = read_run(run.summary.path)
         try:
             facets[run.record.fingerprint] = facets_of(result)
-            content = run_content(collection, run, result, options.examples)
+            content = run_content(collection, run, result, examples)
             scores = scores_script(run, result.scores)
         except EvalkitError as error:
             facets[run.record.fingerprint] = Facets((), ())
             content = damaged_content(run, collection.add_problem(run, str(error)))
             scores = scores_script(run, ())
-        title = f"{run.model} on {run.dataset}"
-        yield page(run.page, title, content, "report.js")
+        yield page(run.page, f"{run.model} on {run.dataset}", content, "report.js")
         yield scores_file(run), scores
     yield INDEX, index_script(collection, facets)
     yield page(
@@ -81,4 +84,27 @@ def site_files(
         yield page(dataset_page(name), name, dataset_content(collection, name))
     for name in collection.models:
         yield page(model_page(name), name, model_content(collection, name))
-    yield page("index.html", options.title, start_page(collection))
+    for board in boards:
+        yield page(board_page(board), board_name(board), board_content(board))
+    yield page("index.html", title, start_page(collection, boards))
+
+
+def make_boards(
+    folders: Sequence[Path], suites: Sequence[str], progress: Progress
+) -> tuple[list[Board], list[str]]:
+    """Make the leaderboards of all datasets and of suites, by default the installed.
+
+    Returns them, and why installed suites have none.
+    """
+    registry = Registry()
+    installed = [each.name for each in registry.catalog.of_kind("suites")]
+    boards, reasons = [], []
+    for name in (None, *(suites or installed)):
+        try:
+            suite = None if name is None else find_suite(name, registry)
+            boards.append(make_board(suite, folders, progress=progress))
+        except EvalkitError as error:
+            if name in suites:
+                raise
+            reasons.append(f"no leaderboard of {name or 'all datasets'}: {error}")
+    return boards, reasons

@@ -83,7 +83,7 @@ def site_command(
     """  # noqa: D301 - click reads the backspace
     from evalkit.errors import DataError
     from evalkit.places import is_remote, uri_of
-    from evalkit_commands_site.building import SiteOptions, site_files
+    from evalkit_commands_site.building import make_boards, site_files
     from evalkit_commands_site.folder import check_replaceable, write_site
     from evalkit_commands_site.gathering import Collection
 
@@ -101,11 +101,14 @@ def site_command(
             raise DataError(
                 f"{shown}: no run that can be read. `evalkit eval` writes runs"
             )
-        options = SiteOptions(title, suites, examples)
-        files = write_site(out, site_files(collection, options, progress))
+        boards, reasons = make_boards(places, suites, progress)
+        pages = site_files(collection, boards, title, examples, progress)
+        files = write_site(out, pages)
     problems = dict(sorted(collection.problems.items()))
     for place, why in problems.items():
-        echo(f"notice: {place} is left out: {why}", err=True)
+        echo(f"notice: {place} cannot be read: {why}", err=True)
+    for reason in () if quiet else reasons:
+        echo(f"notice: {reason}", err=True)
     if as_json:
         echo_json(
             {
@@ -114,6 +117,7 @@ def site_command(
                 "runs": len(collection.runs),
                 "datasets": len(collection.datasets),
                 "models": len(collection.models),
+                "leaderboards": [board.name for board in boards],
                 "problems": problems,
             }
         )

@@ -61,7 +61,8 @@ def write_site(folder: Path, files: Iterable[tuple[str, str]]) -> list[str]:
         for name, text in files:
             path = new / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text.encode("utf-8", "backslashreplace"))
+            with path.open("xb") as stream:
+                stream.write(text.encode("utf-8", "backslashreplace"))
             written.append(name)
         listed = json.dumps({"files": sorted(written)}, indent=0)
         (new / MANIFEST).write_text(f"{listed}\n", encoding="utf-8")

@@ -72,7 +72,7 @@ def document(
 def _links(up: str, page: str) -> list[Markup]:
     above = {f"{name.removesuffix('.html')}/": name for name in PAGES}
     folder, slash, _ = page.partition("/")
-    current = above.get(folder + slash, page)
+    current = {**above, "boards/": "index.html"}.get(folder + slash, page)
     return [
         element(
             "a",
@@ -114,6 +114,32 @@ def article(title: Child, *content: Child, about: Iterable[Child] = ()) -> Marku
             element("p", known, class_="about facts") if known else None,
         ),
         fragment(*content),
+    )
+
+
+def section(
+    title: Child, name: str, *content: Child, class_: str | None = None
+) -> Markup:
+    """Return a section with a heading, which names it."""
+    heading = element("h2", title, id=name)
+    return element("section", heading, *content, class_=class_, aria_labelledby=name)
+
+
+def notes(lines: Iterable[Child]) -> Markup:
+    """Return a list of notes."""
+    return element("ul", [element("li", line) for line in lines], class_="notices")
+
+
+def control(
+    label: str, name: str, tag: str, *children: Child, **attributes: object
+) -> Markup:
+    """Return a field of a form with its label."""
+    field = f"field-{name}"
+    return element(
+        "span",
+        element("label", label, for_=field),
+        element(tag, *children, name=name, id=field, **attributes),
+        class_="control",
     )
 
 

@@ -68,7 +68,7 @@ class SiteRun(NamedTuple):
     @property
     def page(self) -> str:
         """Path of the run's page in the site."""
-        return f"runs/{page_name(self.record.fingerprint)}.html"
+        return run_page(self.record)
 
     def link(self, up: str, text: str | None = None) -> Markup:
         """Return a link to the run's page, from a page `up` leads to the top from."""
@@ -154,10 +154,10 @@ class Collection:
 
     def _apart(self, members: Sequence[SiteRun], run: SiteRun) -> str:
         """Say why a main score cannot stand beside others; "" if it can."""
-        names = [score_label(each) for each in map(_headline, (members[0], run))]
+        names = [score_label(each) for each in map(headline_of, (members[0], run))]
         if names[0] != names[1]:
             return f"main score: {names[0]} and {names[1]}"
-        metric = _headline(run).metric
+        metric = headline_of(run).metric
         decisive = (
             each
             for kind in dict.fromkeys(member.kind for member in members)
@@ -182,6 +182,11 @@ def place_of(run: RunSummary) -> str:
     return f"{run.path.parent.name}/{run.path.name}"
 
 
+def run_page(record: RunRecord) -> str:
+    """Return the path of a run's page."""
+    return f"runs/{page_name(record.fingerprint)}.html"
+
+
 def dataset_page(name: str) -> str:
     """Return the path of a dataset's page."""
     return f"datasets/{page_name(name)}.html"
@@ -196,14 +201,14 @@ def _age(run: RunSummary) -> tuple[float, str]:
     return -(run.started.timestamp() if run.started else 0.0), run.record.fingerprint
 
 
-def _headline(run: SiteRun) -> Score:
+def headline_of(run: SiteRun) -> Score:
     """Return the main score of a run that has one."""
     assert run.summary.headline is not None
     return run.summary.headline
 
 
 def _worse(run: SiteRun) -> tuple[bool, float, str]:
-    score = _headline(run)
+    score = headline_of(run)
     if score.value is None:
         return True, 0.0, run.model
     sign = 1 if score.higher_is_better is False else -1

@@ -25,20 +25,21 @@ from evalkit_commands_report.markup import (
     table,
     without_empty_columns,
 )
-from evalkit_commands_report.numbers import exact
+from evalkit_commands_report.numbers import exact, flags_of
 from evalkit_commands_report.summary_section import headline_table
-from evalkit_commands_site.frame import article, facts, outside
+from evalkit_commands_site.frame import article, control, facts, notes, outside, section
 from evalkit_commands_site.gathering import (
     Collection,
     Facets,
     RunGroup,
     SiteRun,
     dataset_page,
+    headline_of,
     model_page,
 )
 
-RUNS_TABLE = "runs"
-"""Id of the table that the search filters."""
+_NUMBERS = ("Score", "Interval", "n", "Runs", "Models", "Datasets")
+"""Columns of numbers."""
 
 
 def runs_page(collection: Collection, facets: Sequence[Facets]) -> Markup:
@@ -53,69 +54,39 @@ def runs_page(collection: Collection, facets: Sequence[Facets]) -> Markup:
         ("Tag", "tags", sorted(tags)),
         ("Language", "languages", sorted(languages)),
     )
-    form = element(
-        "form",
-        _search(),
-        [_choice(label, name, values) for label, name, values in choices],
-        _control("From", element("input", type="date", name="from", id="f-from")),
-        _control("To", element("input", type="date", name="to", id="f-to")),
+    controls = [
+        *(_choice(label, name, values) for label, name, values in choices),
+        control("From", "from", "input", type="date"),
+        control("To", "to", "input", type="date"),
         element("button", "Clear", type="reset"),
-        class_="controls search",
-        data_table=RUNS_TABLE,
-        hidden=True,
-    )
-    return article(
-        "Runs",
-        form,
-        _status(),
-        _searched(run_table(collection.runs), RUNS_TABLE),
-        _unreadable(collection),
-    )
-
-
-def _control(label: str, control: Markup) -> Markup:
-    name = label.lower()
-    return element(
-        "span", element("label", label, for_=f"f-{name}"), control, class_="control"
-    )
-
-
-def _search() -> Markup:
-    return _control(
-        "Search", element("input", type="search", name="text", id="f-search")
-    )
+    ]
+    shown = run_table(collection.runs)
+    return article("Runs", _searched("runs", shown, controls), _unreadable(collection))
 
 
 def _choice(label: str, name: str, values: Iterable[str]) -> Markup:
     options = [element("option", value, value=value) for value in values]
-    every = element("option", "all", value="")
-    return _control(
-        label, element("select", every, options, name=name, id=f"f-{label.lower()}")
-    )
+    return control(label, name, "select", element("option", "all", value=""), options)
 
 
-def _status() -> Markup:
-    return element("p", "", class_="status", role="status")
-
-
-def _searched(shown: Markup, name: str) -> Markup:
+def _searched(name: str, shown: Markup, controls: Sequence[Markup] = ()) -> Markup:
+    """Return a table below the form that filters it."""
+    search = control("Search", "text", "input", type="search")
+    classes = "controls search"
     more = element("button", "Show all", type="button", class_="more", hidden=True)
-    return element("div", shown, more, id=name)
+    return fragment(
+        element("form", search, controls, class_=classes, data_table=name, hidden=True),
+        element("p", "", class_="status", role="status"),
+        element("div", shown, more, id=name),
+    )
 
 
 def _unreadable(collection: Collection) -> Markup | None:
-    if not collection.problems:
+    problems = sorted(collection.problems.items())
+    if not problems:
         return None
-    lines = [
-        element("li", place, ": ", why)
-        for place, why in sorted(collection.problems.items())
-    ]
-    return element(
-        "section",
-        element("h2", "Runs that cannot be read", id="unreadable"),
-        element("ul", lines, class_="notices"),
-        aria_labelledby="unreadable",
-    )
+    lines = notes(f"{place}: {why}" for place, why in problems)
+    return section("Runs that cannot be read", "unreadable", lines)
 
 
 def run_table(runs: Sequence[SiteRun], *, up: str = "", without: str = "") -> Markup:
@@ -124,15 +95,15 @@ def run_table(runs: Sequence[SiteRun], *, up: str = "", without: str = "") -> Ma
     header += ["Evaluated", "Status", "Run"]
     rows = [_run_row(run, up) for run in runs]
     kept = [place for place, name in enumerate(header) if name != without]
-    shown, rows = without_empty_columns(
-        [header[place] for place in kept],
-        [[row[place] for place in kept] for row in rows],
-    )
-    texts = [n for n, name in enumerate(shown) if name not in _NUMBERS]
-    return table(shown, rows, texts=texts, caption="Runs", class_="sortable runs")
+    shown = [header[place] for place in kept]
+    return _table("Runs", shown, [[row[place] for place in kept] for row in rows])
 
 
-_NUMBERS = ("Score", "Interval", "n")
+def _table(caption: str, header: Sequence[str], rows: list[list[Child]]) -> Markup:
+    names, rows = without_empty_columns(header, rows)
+    texts = [place for place, name in enumerate(names) if name not in _NUMBERS]
+    class_ = f"sortable {caption.lower()}"
+    return table(names, rows, texts=texts, caption=caption, class_=class_)
 
 
 def _run_row(run: SiteRun, up: str) -> list[Child]:
@@ -161,32 +132,25 @@ def _run_row(run: SiteRun, up: str) -> list[Child]:
 
 def datasets_page(collection: Collection) -> Markup:
     """Return the page of all datasets."""
-    header: list[Child] = [
-        "Dataset",
-        "Task",
-        "Languages",
-        "Runs",
-        "Models",
-        "Newest run",
-    ]
+    header = ["Dataset", "Task", "Languages", "Runs", "Models", "Newest run"]
     rows: list[list[Child]] = [
         [
             element("a", name, href=dataset_page(name)),
             runs[0].record.task or "",
-            ", ".join(
-                sorted({each for run in runs for each in run.record.data.languages})
-            ),
+            ", ".join(runs[0].record.data.languages),
             _count(runs),
             _count({run.model for run in runs}),
             runs[0].moment,
         ]
         for name, runs in collection.datasets.items()
     ]
-    return _list_page("Datasets", header, rows)
+    shown = _table("Datasets", header, rows)
+    return article("Datasets", _searched("datasets", shown))
 
 
 def models_page(collection: Collection) -> Markup:
     """Return the page of all models."""
+    header = ["Model", "Runs", "Datasets", "Newest run"]
     rows: list[list[Child]] = [
         [
             element("a", name, href=model_page(name)),
@@ -196,28 +160,11 @@ def models_page(collection: Collection) -> Markup:
         ]
         for name, runs in collection.models.items()
     ]
-    return _list_page("Models", ["Model", "Runs", "Datasets", "Newest run"], rows)
+    return article("Models", _searched("models", _table("Models", header, rows)))
 
 
 def _count(values: Sized) -> Markup:
     return exact(str(len(values)), len(values))
-
-
-def _list_page(title: str, header: list[Child], rows: list[list[Child]]) -> Markup:
-    header, rows = without_empty_columns(header, rows)
-    texts = [
-        n for n, name in enumerate(header) if name not in ("Runs", "Models", "Datasets")
-    ]
-    name = title.lower()
-    form = element(
-        "form",
-        _search(),
-        class_="controls search",
-        data_table=name,
-        hidden=True,
-    )
-    shown = table(header, rows, texts=[0, *texts], caption=title, class_="sortable")
-    return article(title, form, _status(), _searched(shown, name))
 
 
 def dataset_content(collection: Collection, name: str) -> Markup:
@@ -225,13 +172,18 @@ def dataset_content(collection: Collection, name: str) -> Markup:
     runs = collection.datasets[name]
     data, groups = runs[0].record.data, collection.groups(name)
     others = [run for run in runs if run.summary.headline is None]
+    compare = f"../compare.html#dataset={quote(name, '', errors='replace')}"
     return article(
         name,
         mark_symbols(),
-        element("p", data.description) if data.description else None,
-        element("p", data.content_warning, class_="warning")
-        if data.content_warning
-        else None,
+        [
+            element("p", text, class_=class_)
+            for text, class_ in (
+                (data.description, None),
+                (data.content_warning, "warning"),
+            )
+            if text
+        ],
         facts(
             (
                 ("Task", runs[0].record.task),
@@ -247,43 +199,27 @@ def dataset_content(collection: Collection, name: str) -> Markup:
         [_group(group, number) for number, group in enumerate(groups)],
         element("h2", "Runs without a main score") if others else None,
         run_table(others, up="../", without="Dataset") if others else None,
-        about=(
-            count_of(len(runs), "run"),
-            element(
-                "a", "Compare", href=f"../compare.html#dataset={quote(name, safe='')}"
-            ),
-        ),
+        about=(count_of(len(runs), "run"), element("a", "Compare", href=compare)),
     )
 
 
 def _group(group: RunGroup, number: int) -> Markup:
-    shown = [
-        Shown(
-            Result(run.record, [run.summary.headline], (), None)
-            if run.summary.headline
-            else Result(run.record, [], (), None),
-            run.link("../", run.model),
-            place,
-        )
-        for place, run in enumerate(group.runs)
-    ]
-    title = (
-        "Scores" if number == 0 else f"Scores that are not comparable ({number + 1})"
-    )
-    return element(
-        "section",
-        element("h2", title, id=f"group-{number}"),
-        element(
-            "p",
-            f"Not comparable with the scores above: {group.apart}.",
-            class_="warning",
-        )
-        if group.apart
-        else None,
-        headline_table(Gathered(group.runs[0].dataset, shown)),
-        class_="ranking",
-        aria_labelledby=f"group-{number}",
-    )
+    names = [run.model for run in group.runs]
+    scores = [headline_of(run) for run in group.runs]
+    shown = []
+    for place, (run, score) in enumerate(zip(group.runs, scores, strict=True)):
+        several = names.count(run.model) > 1
+        label = f"{run.model} ({run.record.run_id})" if several else run.model
+        result = Result(run.record, [score], (), None)
+        shown.append(Shown(result, run.link("../", label), place))
+    title, why = "Scores", None
+    if group.apart:
+        title = f"Scores that are not comparable ({number})"
+        text = f"Not comparable with the scores above: {group.apart}."
+        why = element("p", text, class_="warning")
+    table_ = headline_table(Gathered(group.runs[0].dataset, shown))
+    name = f"group-{number}"
+    return section(title, name, why, table_, flags_of(scores), class_="ranking")
 
 
 def model_content(collection: Collection, name: str) -> Markup:

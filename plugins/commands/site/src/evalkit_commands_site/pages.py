@@ -1,20 +1,49 @@
-"""The start page, and the page that compares two runs."""
+"""The start page, the pages of leaderboards, and the one that compares two runs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
 from evalkit.reporting import count_of
+from evalkit_commands_report.leaderboard_columns import explanations, notices_of
+from evalkit_commands_report.leaderboard_page import board_table
 from evalkit_commands_report.markup import Markup, element
-from evalkit_commands_site.frame import article
-from evalkit_commands_site.gathering import Collection
+from evalkit_commands_site.frame import article, control, notes, section
+from evalkit_commands_site.gathering import (
+    Collection,
+    model_page,
+    page_name,
+    run_page,
+)
+
+if TYPE_CHECKING:
+    from evalkit import Result
+    from evalkit_analysis_suites.records import Board
 
 
-def start_page(collection: Collection) -> Markup:
+PREVIEW = 10
+"""Models of a leaderboard on the start page."""
+
+
+def board_name(board: Board) -> str:
+    """Return what a leaderboard is called."""
+    return board.name or "All datasets"
+
+
+def board_page(board: Board) -> str:
+    """Return the path of the page of a leaderboard."""
+    return f"boards/{page_name(board_name(board))}.html"
+
+
+def start_page(collection: Collection, boards: Sequence[Board]) -> Markup:
     """Return the start page: leaderboards, and what the site holds."""
     runs = count_of(len(collection.runs), "run")
     datasets = count_of(len(collection.datasets), "dataset")
     models = count_of(len(collection.models), "model")
     return article(
         "Leaderboards",
+        [_preview(board) for board in boards],
         about=(
             element("a", runs, href="runs.html"),
             element("a", datasets, href="datasets.html"),
@@ -23,20 +52,49 @@ def start_page(collection: Collection) -> Markup:
     )
 
 
+def _preview(board: Board) -> Markup:
+    page, name, total = board_page(board), board_name(board), len(board.models)
+    best = board._replace(models=board.models[:PREVIEW])
+    depth = 0 if board.root.datasets > 1 else 1
+    more = (
+        f"All {count_of(total, 'model')} and {count_of(board.root.datasets, 'dataset')}"
+    )
+    return section(
+        element("a", name, href=page),
+        page,
+        board_table(best, depth, link_model=_model_link("")),
+        element("p", element("a", more, href=page), class_="note"),
+        class_="board",
+    )
+
+
+def _model_link(up: str) -> Callable[[str], Markup]:
+    return lambda model: element("a", model, href=up + model_page(model))
+
+
+def board_content(board: Board) -> Markup:
+    """Return the page of a leaderboard, with all levels of its suite."""
+    notices = notices_of(board)
+    summary = element("summary", f"Notices ({len(notices)})")
+    shown = board_table(board, None, _run_link, _model_link("../"))
+    return article(
+        board_name(board),
+        element("div", shown, class_="board"),
+        notes(explanations(board, None)),
+        element("details", summary, notes(notices)) if notices else None,
+    )
+
+
+def _run_link(result: Result) -> str:
+    return f"../{run_page(result.record)}"
+
+
 _CHOICES = (("Dataset", "dataset"), ("First run", "first"), ("Second run", "second"))
 
 
 def compare_page() -> Markup:
     """Return the page of two runs, which the reader chooses; its script fills it."""
-    controls = [
-        element(
-            "span",
-            element("label", label, for_=f"c-{name}"),
-            element("select", name=name, id=f"c-{name}"),
-            class_="control",
-        )
-        for label, name in _CHOICES
-    ]
+    controls = [control(label, name, "select") for label, name in _CHOICES]
     why = "The choice of two runs needs JavaScript. The pages of datasets need none."
     return article(
         "Compare two runs",

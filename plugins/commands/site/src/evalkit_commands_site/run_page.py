@@ -21,7 +21,7 @@ from evalkit_commands_report.markup import (
 )
 from evalkit_commands_report.numbers import tag_columns
 from evalkit_commands_report.page import SECTIONS
-from evalkit_commands_site.frame import article
+from evalkit_commands_site.frame import article, section
 from evalkit_commands_site.gathering import (
     Collection,
     SiteRun,
@@ -49,7 +49,7 @@ def run_content(
         run,
         mark_symbols(),
         _related(collection, run),
-        [section(group, name) for section in SECTIONS],
+        [make(group, name) for make in SECTIONS],
         _wrong_answers(result, examples),
         raw_element("script", data, type="application/json", id="evalkit-data"),
     )
@@ -97,7 +97,6 @@ def _related(collection: Collection, run: SiteRun) -> Markup | None:
 def _wrong_answers(result: Result, most: int) -> Markup | None:
     if not most or not result.record.includes_examples or result.status == "refused":
         return None
-    heading = element("h2", "Wrong answers", id="run-wrong")
     try:
         wrong = find_wrong(result)
     except EvalkitError as error:
@@ -112,14 +111,14 @@ def _wrong_answers(result: Result, most: int) -> Markup | None:
             ]
             for row in wrong.rows.head(most).iter_rows(named=True)
         ]
-        by = f" by {wrong.metric}" if wrong.metric else ""
-        said = f"{count} of {count_of(wrong.n, 'example')} are wrong{by}"
+        what = f"do not have the best {wrong.metric}" if wrong.metric else "are wrong"
+        said = f"{count} of {count_of(wrong.n, 'example')} {what}"
         said += f"; the first {most} are shown." if count > most else "."
         header, rows = without_empty_columns(header, rows)
         texts = range(len(header))
         shown = table(header, rows, texts=texts, caption="Examples") if rows else None
         body = fragment(element("p", said, class_="note"), shown)
-    return element("section", heading, body, aria_labelledby="run-wrong")
+    return section("Wrong answers", "run-wrong", body)
 
 
 def _text(value: Any) -> str:

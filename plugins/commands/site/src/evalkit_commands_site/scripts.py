@@ -98,7 +98,7 @@ def _row(score: Score, record: RunRecord) -> list[Any]:
         show_interval(score, record.bounds),
         show_n(score),
         f"{share} scored" if share else "",
-        for_terminal(score.reason or ""),
+        for_terminal("; ".join(filter(None, (score.flag, score.reason)))),
     ]
 
 

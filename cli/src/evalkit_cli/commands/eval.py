@@ -41,7 +41,7 @@ from evalkit_cli.options.benchmarks import (
     Failures,
     evaluable,
     expanded_datasets,
-    suite_datasets,
+    expanded_suite,
 )
 from evalkit_cli.options.choices import (
     adapter_option,
@@ -95,10 +95,9 @@ if TYPE_CHECKING:
     "files",
     multiple=True,
     metavar="[MODEL=]FILE|RUN",
-    help="JSON lines, CSV, TSV, Parquet, Arrow, or plain lines in the data's order; "
-    "a path, a URI such as s3://bucket/file.jsonl, - for the standard input, or a run, "
-    "whose responses are evaluated again; repeat it for several models. Without it, "
-    "predictions that ship with the data set are scored.",
+    help="Predictions: a path, a URI such as s3://bucket/file.jsonl, - for standard "
+    "input, or a run to evaluate again. Repeatable for several models. Default: the "
+    "predictions that ship with the dataset.",
 )
 @setting(
     "--suite",
@@ -109,8 +108,8 @@ if TYPE_CHECKING:
 @setting(
     "--predictions-dir",
     type=click.Path(file_okay=False),
-    help="Folder of one model's predictions, one file named after each data set: all "
-    "data sets (of --task, where it is given) that have one are evaluated.",
+    help="Folder of one model's predictions, with a file named after each dataset "
+    "(of --task or --suite) to evaluate.",
 )
 @click.option(
     "--model",
@@ -118,9 +117,8 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="NAME",
     shell_complete=complete_names("models"),
-    help="With predictions, the name of the model, by default the file's stem. Without "
-    "them the model to ask, NAME[:KEY=VALUE,…] or FILE.py:FUNCTION; repeat it for "
-    "several.",
+    help="Name of the model of the predictions (default: the file's stem), or the "
+    "model to ask: NAME[:KEY=VALUE,…] or FILE.py:FUNCTION. Repeatable.",
 )
 @click.option(
     "--model-name",
@@ -157,20 +155,18 @@ if TYPE_CHECKING:
     "--keep",
     metavar="NAMES|none",
     callback=lambda _context, _option, given: read_names(given),
-    help="Columns of the data to keep in the run, joined by commas, so that `show RUN "
-    "--by` can use them; by default those of at most 50 values of at most 64 "
-    "characters, but for what a model is sent.",
+    help="Columns of the data to keep for `show RUN --by`, joined by commas. Default: "
+    "those of at most 50 values of at most 64 characters that no model is sent.",
 )
 @setting(
     "--fail-under",
     "thresholds",
     multiple=True,
     metavar=FORM,
-    help="Exit with 3 where this score is less (more, where lower is better): "
-    "accuracy=0.8, or accuracy=80%. accuracy=0.8@lower asks it of the lower bound of "
-    "the interval, @upper of the upper one; accuracy@TAG=0.7 of a tag, "
-    "accuracy@macro:FACET=0.7 of the mean over a facet or --by, and "
-    "DATASET:accuracy=0.7 of one data set only; repeatable.",
+    help="Exit with 3 if a score is worse: accuracy=0.8 or accuracy=80%; of a bound of "
+    "the interval accuracy=0.8@lower or @upper; of a tag accuracy@TAG=0.7; of a mean "
+    "over a facet accuracy@macro:FACET=0.7; of one dataset DATASET:accuracy=0.7. "
+    "Repeatable.",
 )
 @observer_option
 @json_with("Print run.json; a list of them for several models or data sets.")
@@ -224,10 +220,7 @@ def eval_command(
     if model_name is not None and not is_asked:
         raise click.UsageError("--model-name is for a model that is asked (--model).")
     unasked: Failures = {}
-    if suite is not None:
-        expanded = suite_datasets(suite, registry, unasked)
-    else:
-        expanded = _expanded(datasets, data, task, files, predictions_dir)
+    expanded = _expanded(datasets, data, task, files, predictions_dir, suite)
     evaluated = evaluable(expanded, registry, unasked)
     names = [*evaluated]
     rows = partial(chosen_rows, names, task, options, asking, is_quiet=quiet)
@@ -280,14 +273,15 @@ def eval_command(
         is_named = sum(len(each.evaluated) for each in expanded) > 1
         _print(results, table_format, is_named, quiet=quiet, verbose=verbose)
         print_means(means, options["confidence"], table_format)
-        if suite is not None:
-            echo()
-            _show_board(suite, out, table_format)
+        _print_board(suite, out, table_format)
     _exit_with_code(results, least, failed)
 
 
-def _show_board(suite: str, out: Path, table_format: str) -> None:
+def _print_board(suite: str | None, out: Path, table_format: str) -> None:
     """Print the leaderboard of a suite, as `evalkit leaderboard` does."""
+    if suite is None:
+        return
+    echo()
     root = click.get_current_context().find_root()
     group: Any = root.command
     command = group.get_command(root, "leaderboard")
@@ -301,8 +295,13 @@ def _expanded(
     task: str | None,
     files: tuple[str, ...],
     predictions_dir: str | None,
+    suite: str | None,
 ) -> list[Expansion]:
     """Return the data sets that were named, unless files name them."""
+    if suite is not None:
+        if datasets or data:
+            raise click.UsageError("--suite names the datasets. Name no others.")
+        return expanded_suite(suite)
     if predictions_dir is None:
         return expanded_datasets(datasets, data, task)
     if datasets or data or files:
@@ -322,7 +321,7 @@ def _scored(
     found = (
         job._replace(dataset=name)
         for job in work
-        for name in evaluated.get(job.dataset, [job.dataset])
+        for name in evaluated.get(job.dataset, [] if evaluated else [job.dataset])
     )
     return found, sets
 

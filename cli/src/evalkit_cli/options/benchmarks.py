@@ -56,21 +56,15 @@ def expanded_datasets(
     return [expand_dataset(name, registry) for name in found]
 
 
-def suite_datasets(
-    suite: str, registry: Registry, failures: Failures
-) -> list[Expansion]:
-    """Return what the datasets of a suite stand for; note those that are not found."""
-    from evalkit.errors import EvalkitError
+def expanded_suite(suite: str) -> list[Expansion]:
+    """Return what the datasets of a suite stand for; `evaluable` checks them all."""
+    from evalkit import Registry
     from evalkit_analysis_suites import find_suite, name_datasets
 
-    found = []
-    for name in name_datasets(find_suite(suite, registry), registry):
-        try:
-            registry.select("datasets", name)
-            found.append(expand_dataset(name, registry))
-        except EvalkitError as error:
-            failures.setdefault(str(error), []).append((Job(name, None, name), error))
-    return found
+    registry = Registry()
+    names = name_datasets(find_suite(suite, registry), registry)
+    expanded = [(name, expand_dataset(name, registry)) for name in names]
+    return [each._replace(name=each.name or name) for name, each in expanded]
 
 
 def expand_dataset(name: str, registry: Registry) -> Expansion:

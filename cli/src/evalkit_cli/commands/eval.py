@@ -76,15 +76,20 @@ from evalkit_cli.options.runs import (
     verbose_option,
 )
 from evalkit_cli.options.scoring import observer_option, scoring_options
-from evalkit_cli.printing.means import print_means
 from evalkit_cli.printing.planned_requests import print_plans
 from evalkit_cli.printing.progress_bar import watched
-from evalkit_cli.printing.streams import echo, echo_json, plugin_output_to_stderr
+from evalkit_cli.printing.streams import (
+    echo,
+    echo_json,
+    echo_wrapped,
+    plugin_output_to_stderr,
+)
+from evalkit_cli.printing.tables import draw
 from evalkit_cli.printing.unread_answers import warn_of_unread
 
 if TYPE_CHECKING:
     from evalkit import Registry, Result
-    from evalkit_benchmarks_declared import Expansion
+    from evalkit_benchmarks_declared import Expansion, Mean
 
 
 @click.command("eval")
@@ -95,7 +100,7 @@ if TYPE_CHECKING:
     "files",
     multiple=True,
     metavar="[MODEL=]FILE|RUN",
-    help="Predictions: a path, a URI such as s3://bucket/file.jsonl, - for standard "
+    help="Predictions: a path, a URI such as s3://bucket/file.jsonl, - for the standard "
     "input, or a run to evaluate again. Repeatable for several models. Default: the "
     "predictions that ship with the dataset.",
 )
@@ -120,16 +125,11 @@ if TYPE_CHECKING:
     help="Name of the model of the predictions (default: the file's stem), or the "
     "model to ask: NAME[:KEY=VALUE,…] or FILE.py:FUNCTION. Repeatable.",
 )
-@click.option(
-    "--model-name",
-    metavar="NAME",
-    help="What the model that is asked is called in its run.",
-)
+@click.option("--model-name", metavar="NAME", help="Name of the asked model in runs.")
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Ask and score nothing: show the first requests to each model, or with "
-    "predictions to each judge (--annotate), and how many there would be.",
+    help="Ask and score nothing; show the first requests and how many there would be.",
 )
 @asking_options
 @map_option
@@ -163,10 +163,8 @@ if TYPE_CHECKING:
     "thresholds",
     multiple=True,
     metavar=FORM,
-    help="Exit with 3 if a score is worse: accuracy=0.8 or accuracy=80%; of a bound of "
-    "the interval accuracy=0.8@lower or @upper; of a tag accuracy@TAG=0.7; of a mean "
-    "over a facet accuracy@macro:FACET=0.7; of one dataset DATASET:accuracy=0.7. "
-    "Repeatable.",
+    help="Exit with 3 if a score is worse than accuracy=0.8, accuracy=80%@lower (or "
+    "@upper), accuracy@TAG=0.7, accuracy@macro:FACET=0.7 or DATASET:accuracy=0.7.",
 )
 @observer_option
 @json_with("Print run.json; a list of them for several models or data sets.")
@@ -199,7 +197,6 @@ def eval_command(
     \b
     Examples:
       evalkit eval sample-sentiment
-      evalkit eval hatecheck --predictions my-model.jsonl
       evalkit eval hatecheck -p a=run1.jsonl -p b=run2.csv -m macro-f1:labels=seen
       evalkit eval --data my-set.jsonl --task nli -p my-model.jsonl
       evalkit eval hatecheck -p my-model.jsonl --fail-under accuracy=0.8@lower
@@ -220,7 +217,7 @@ def eval_command(
     if model_name is not None and not is_asked:
         raise click.UsageError("--model-name is for a model that is asked (--model).")
     unasked: Failures = {}
-    expanded = _expanded(datasets, data, task, files, predictions_dir, suite)
+    expanded = _expanded(datasets, data, task, files, predictions_dir, suite, registry)
     evaluated = evaluable(expanded, registry, unasked)
     names = [*evaluated]
     rows = partial(chosen_rows, names, task, options, asking, is_quiet=quiet)
@@ -272,9 +269,34 @@ def eval_command(
     elif results:
         is_named = sum(len(each.evaluated) for each in expanded) > 1
         _print(results, table_format, is_named, quiet=quiet, verbose=verbose)
-        print_means(means, options["confidence"], table_format)
+        _print_means(means, options["confidence"], table_format)
         _print_board(suite, out, table_format)
     _exit_with_code(results, least, failed)
+
+
+def _print_means(means: Sequence[Mean], confidence: float, table_format: str) -> None:
+    """Print means over the variants of benchmarks, and why one has no interval."""
+    if not means or table_format == "csv":
+        return
+    from evalkit_cli.printing import score_cells as cells
+
+    ci = f"{confidence * 100:g} % CI"
+    rows = [["benchmark", "model", "metric", "score", ci, "variants"]]
+    for mean in means:
+        label, value = cells.score_label(mean.score), cells.show_value(mean.score)
+        shown = [
+            mean.dataset,
+            mean.model,
+            label,
+            value,
+            cells.show_interval(mean.score),
+        ]
+        rows.append([*shown, f"{len(mean.variants)} of {mean.size}"])
+    echo()
+    draw(rows, table_format)
+    for mean in means:
+        if mean.score.reason:
+            echo_wrapped(f"{mean.dataset}: {mean.score.reason}", err=True)
 
 
 def _print_board(suite: str | None, out: Path, table_format: str) -> None:
@@ -296,20 +318,17 @@ def _expanded(
     files: tuple[str, ...],
     predictions_dir: str | None,
     suite: str | None,
+    registry: Registry,
 ) -> list[Expansion]:
     """Return the data sets that were named, unless files name them."""
-    if suite is not None:
-        if datasets or data:
-            raise click.UsageError("--suite names the datasets. Name no others.")
-        return expanded_suite(suite)
-    if predictions_dir is None:
+    if suite is None and predictions_dir is None:
         return expanded_datasets(datasets, data, task)
     if datasets or data or files:
         raise click.UsageError(
-            "--predictions-dir finds data sets and files by their names; give it "
-            "without a data set, --data and --predictions."
+            "--predictions-dir and --suite name the data sets; give them without a "
+            "data set, --data and --predictions."
         )
-    return []
+    return expanded_suite(suite, registry) if suite else []
 
 
 def _scored(

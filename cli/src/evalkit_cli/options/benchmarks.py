@@ -56,12 +56,10 @@ def expanded_datasets(
     return [expand_dataset(name, registry) for name in found]
 
 
-def expanded_suite(suite: str) -> list[Expansion]:
+def expanded_suite(suite: str, registry: Registry) -> list[Expansion]:
     """Return what the datasets of a suite stand for; `evaluable` checks them all."""
-    from evalkit import Registry
     from evalkit_analysis_suites import find_suite, name_datasets
 
-    registry = Registry()
     names = name_datasets(find_suite(suite, registry), registry)
     expanded = [(name, expand_dataset(name, registry)) for name in names]
     return [each._replace(name=each.name or name) for name, each in expanded]

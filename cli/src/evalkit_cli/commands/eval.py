@@ -100,9 +100,9 @@ if TYPE_CHECKING:
     "files",
     multiple=True,
     metavar="[MODEL=]FILE|RUN",
-    help="Predictions: a path, a URI such as s3://bucket/file.jsonl, - for the standard "
-    "input, or a run to evaluate again. Repeatable for several models. Default: the "
-    "predictions that ship with the dataset.",
+    help="Predictions: a path, a URI such as s3://bucket/file.jsonl, - for the "
+    "standard input, or a run to evaluate again. Repeatable for several models. "
+    "Default: the predictions that ship with the dataset.",
 )
 @setting(
     "--suite",

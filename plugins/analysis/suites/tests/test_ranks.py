@@ -131,7 +131,6 @@ def test_model_without_a_score_leaves_the_dynascores_of_others() -> None:
     [
         Dynascore("speed"),
         Dynascore("accuracy", {"speed": 1}),
-        Dynascore("accuracy", {"memory": -1}),
         Dynascore("accuracy", dict.fromkeys(NAMES, 0)),
     ],
 )

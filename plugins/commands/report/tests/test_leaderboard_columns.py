@@ -106,12 +106,12 @@ def test_notes_explain_numbers_and_name_what_is_missing(board: Board) -> None:
         "win-rate",
         "rank",
     ]
-    assert "resamples the examples" in lines[1]
+    assert "resample the examples" in lines[1]
     assert notices_of(board) == [
         "film: a notice",
         "bench: no ranks: two datasets share examples",
-        "empty: no score for gpt: the run 1234 is refused",
-        "lost: no score for gpt: empty is missing",
+        "empty: no value for gpt: the run 1234 is refused",
+        "lost: no value for gpt: empty is missing",
     ]
 
 

@@ -156,6 +156,6 @@ def test_wrong_words_are_refused(bucket: str, words: list[str], message: str) ->
 def test_the_leaderboard_and_report_name_the_uri(bucket: str) -> None:
     root = f"s3://{bucket}/runs"
     done = CliRunner().invoke(cli, ["leaderboard", "-o", root])
-    assert f"there are no runs in {root}" in done.stderr
+    assert f"{root}: no runs" in done.stderr
     done = CliRunner().invoke(cli, ["report", "latest", "-o", f"{root}/x.html"])
     assert (done.exit_code, f"{root}/x.html: pages and" in done.stderr) == (2, True)

@@ -73,8 +73,10 @@ def make_board(
         asked = {"metric": leaf.metric or metric, "tag": leaf.tag or tag}
         cells[leaf] = choose_cells(leaf.model_copy(update=asked), pool)
     models = sorted({model for groups in cells.values() for model in groups[0]})
-    if not any(cell.scored for found in cells.values() for cell in found[0].values()):
-        lines = ["no complete run has a score of the suite", *pool.notices[:5]]
+    counted = [cell for groups in cells.values() for cell in groups[0].values()]
+    if not any(cell.scored for cell in counted):
+        reasons = dict.fromkeys(str(cell.score.reason) for cell in counted)
+        lines = ["no complete run has such a score", *[*pool.notices, *reasons][:5]]
         raise DataError("; ".join(lines))
     levels = sorted({run.record.confidence for run in pool.results.values()})
     confidence = levels[0] if len(levels) == 1 else 0.95

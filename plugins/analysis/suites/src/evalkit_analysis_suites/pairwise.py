@@ -31,15 +31,7 @@ from evalkit_analysis_suites.records import Cell, Rating
 
 PairwiseMethod = Literal["elo", "bradley-terry", "win-rate", "length-controlled"]
 
-TIE = 1e-3
-"""Difference of two scores of an example up to which they are a tie."""
-
-_MOST_WEIGHTS = 5_000_000
-"""Weights that are held at a time."""
-
-_MOST_ITERATIONS = 10_000
-_MOST_STEPS = 50
-_TOLERANCE = 1e-10
+_MOST_WEIGHTS, _MOST_ITERATIONS, _MOST_STEPS, _TOLERANCE = 5_000_000, 10_000, 50, 1e-10
 _ROWS = ("unit", "a", "b", "outcome", "longer")
 
 
@@ -50,9 +42,7 @@ class Verdict(BaseModel):
     model_b: str = Field(min_length=1)
     winner: Literal["a", "b", "tie"]
     id: str | int | None = None
-    """The example; verdicts on one example are resampled together."""
     length_a: float | None = None
-    """Length of the response of model a."""
     length_b: float | None = None
 
 
@@ -60,7 +50,6 @@ class Verdicts(NamedTuple):
     """Comparisons of pairs of models."""
 
     models: tuple[str, ...]
-    """Sorted."""
     keys: Keys
     """Key of each unit, which decides how often it is drawn."""
     rows: pl.DataFrame
@@ -73,11 +62,9 @@ def read_verdicts(path: str | Path, *, seed: int = 0) -> Verdicts:
 
     Args:
         path: JSON lines, CSV or another table with `model_a`, `model_b`, `winner` (`a`,
-            `b` or `tie`), and optionally `id`, `length_a` and `length_b`.
+            `b` or `tie`), and optionally `id` of the example, whose verdicts are
+            resampled together, and `length_a` and `length_b` of the responses.
         seed: Seed of the resampling.
-
-    Returns:
-        The verdicts.
 
     Raises:
         DataError: A row is invalid, or there is none.
@@ -91,8 +78,8 @@ def read_verdicts(path: str | Path, *, seed: int = 0) -> Verdicts:
             raise DataError(f"{path}:{line}: model_b must differ from model_a")
         unit = f"row {line}" if row.id is None else f"id {row.id}"
         outcome = {"a": 1.0, "b": 0.0, "tie": 0.5}[row.winner]
-        lengths = [each for each in (row.length_a, row.length_b) if each is not None]
-        longer = lengths[0] - lengths[1] if lengths[1:] else math.nan
+        known = row.length_a is not None and row.length_b is not None
+        longer = (row.length_a or 0) - (row.length_b or 0) if known else math.nan
         rows.append((unit, row.model_a, row.model_b, outcome, longer))
     if not rows:
         raise DataError(f"{path}: file has no verdicts")
@@ -109,9 +96,6 @@ def run_verdicts(leaves: Sequence[Mapping[str, Cell]], *, seed: int = 0) -> Verd
         leaves: Cells by model of members without children.
         seed: Seed of the resampling.
 
-    Returns:
-        The verdicts.
-
     Raises:
         EvalkitError: A metric has no scores of single examples, or no two models have
             scores of one example.
@@ -127,7 +111,7 @@ def _compare(cells: Mapping[str, Cell], seed: int) -> Iterator[pl.DataFrame]:
     for (a, one), (b, other) in combinations(scores.items(), 2):
         both = one.join(other, on=["unit", "id"])
         x, y = both["score"].to_numpy(), both["score_right"].to_numpy()
-        outcome = np.where(np.isclose(x, y, atol=TIE), 0.5, (x > y).astype(np.float64))
+        outcome = np.where(np.isclose(x, y, atol=1e-3), 0.5, (x > y).astype(np.float64))
         models = pl.lit(a).alias("a"), pl.lit(b).alias("b")
         longer = pl.lit(math.nan)
         yield both.select("unit", *models, outcome=pl.Series(outcome), longer=longer)
@@ -208,7 +192,12 @@ def rate_verdicts(
         compute = partial(_share_wins, wins, against)
     else:
         why = _name_groups(wins, models)
-    rated = np.concatenate([compute(weights) for weights in _weights(verdicts.keys)])
+    keys, step = verdicts.keys, max(1, _MOST_WEIGHTS // len(verdicts.keys))
+    parts = [compute(np.ones((len(keys), 1)))]
+    for first in range(0, REPLICATES, step):
+        weights = poisson_weights(keys, first, min(step, REPLICATES - first))
+        parts.append(compute(weights.astype(np.float64)))
+    rated = np.concatenate(parts)
     if method == "elo":
         rated = 1000 + 400 / math.log(10) * rated
     draws: Floats | str = rated[1:]
@@ -219,15 +208,6 @@ def rate_verdicts(
     counts = np.bincount(compared, minlength=len(models))
     reasons = [why] * len(models)
     return make_rating(method, models, rated[0], draws, counts, reasons, confidence)
-
-
-def _weights(keys: Keys) -> Iterator[Floats]:
-    """Yield weights of shape (units, replicates), those of the data itself first."""
-    yield np.ones((len(keys), 1))
-    step = max(1, _MOST_WEIGHTS // len(keys))
-    for first in range(0, REPLICATES, step):
-        count = min(step, REPLICATES - first)
-        yield poisson_weights(keys, first, count).astype(np.float64)
 
 
 def _count_wins(verdicts: Verdicts) -> csr_array[Any]:
@@ -288,32 +268,29 @@ def _share_wins(wins: csr_array[Any], against: int, weights: Floats) -> Floats:
 
 
 def _control_length(verdicts: Verdicts, against: int, weights: Floats) -> Floats:
+    """Fit logistic regressions by Newton's method; nan where one is infinite."""
     rated = np.full((weights.shape[1], len(verdicts.models)), np.nan)
     unit, a, b, outcome, longer = (verdicts.rows[name].to_numpy() for name in _ROWS)
     for model in range(len(verdicts.models)):
         is_own = (a == model) & (b == against) | (b == model) & (a == against)
-        own = np.flatnonzero(is_own & (a != b))
-        signs = np.where(a[own] == model, 1.0, -1.0)
+        own = np.flatnonzero(is_own & (model != against))
+        signs, times = np.where(a[own] == model, 1.0, -1.0), weights[unit[own]]
         wins, lengths = 0.5 + signs * (outcome[own] - 0.5), signs * longer[own]
-        if len(own) and lengths.std() > 0:
-            scaled = np.tanh(lengths / lengths.std())
-            rated[:, model] = _win_at_equal_length(wins, scaled, weights[unit[own]])
+        if not len(own) or not lengths.std() > 0:
+            continue
+        z = np.tanh(lengths / lengths.std())
+        middle = slope = np.zeros(len(rated))
+        for _ in range(_MOST_STEPS):
+            shares = 1 / (1 + np.exp(-middle - z[:, None] * slope))
+            left, spread = (
+                times * (wins[:, None] - shares),
+                times * shares * (1 - shares),
+            )
+            c, d, e = spread.sum(axis=0), z @ spread, z**2 @ spread
+            f, g = left.sum(axis=0), z @ left
+            with np.errstate(invalid="ignore", divide="ignore"):
+                steps = np.array([e * f - d * g, c * g - d * f]) / (c * e - d * d)
+            middle, slope = np.array([middle, slope]) + np.clip(steps, -1, 1)
+        is_settled = (np.abs(steps) < _TOLERANCE).all(axis=0)
+        rated[:, model] = np.where(is_settled, 1 / (1 + np.exp(-middle)), np.nan)
     return rated
-
-
-def _win_at_equal_length(wins: Floats, longer: Floats, times: Floats) -> Floats:
-    """Fit logistic regressions by Newton's method; nan where one is infinite.
-
-    `times` are weights of shape (comparisons, replicates).
-    """
-    middle = slope = np.zeros(times.shape[1])
-    for _ in range(_MOST_STEPS):
-        shares = 1 / (1 + np.exp(-middle - longer[:, None] * slope))
-        spread, left = times * shares * (1 - shares), times * (wins[:, None] - shares)
-        a, b, c = spread.sum(axis=0), longer @ spread, longer**2 @ spread
-        d, e = left.sum(axis=0), longer @ left
-        with np.errstate(invalid="ignore", divide="ignore"):
-            steps = np.array([c * d - b * e, a * e - b * d]) / (a * c - b * b)
-        middle, slope = np.array([middle, slope]) + np.clip(steps, -1, 1)
-    is_settled = (np.abs(steps) < _TOLERANCE).all(axis=0)
-    return np.where(is_settled, 1 / (1 + np.exp(-middle)), np.nan)

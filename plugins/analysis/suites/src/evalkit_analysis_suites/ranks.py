@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,14 +14,8 @@ from evalkit.statistics.intervals import without_interval
 from evalkit_analysis_suites.draws import joint_interval
 from evalkit_analysis_suites.records import Ranks, Rating, make_score
 
-Method = Literal["win-rate", "mean-rank", "dynascore"]
-
-_Formula = Callable[[Floats, Integers], Floats]
-"""Rates models by scores (..., columns, models) and the sign of each column."""
-
 _LEAST_STEP = 1e-4
 """Share of the best score up to which dynascore ignores a step between two models."""
-
 _ROUNDING = 1e-12
 """Standard error that is rounding alone, as a share of the scores."""
 
@@ -52,15 +47,21 @@ class Dynascore(NamedTuple):
 
 def rate(
     columns: Columns,
-    method: Method,
+    method: Literal["win-rate", "mean-rank", "dynascore"],
     confidence: float = 0.95,
     dynascore: Dynascore | None = None,
 ) -> Rating:
     """Rate models by their scores on all columns.
 
+    - `win-rate` (HELM): mean over columns of (models that are worse + equal models / 2)
+      / other models. `mean-rank`: 1 is the best; equal scores share ranks. Columns
+      without a direction, or with fewer than two scores, are left out.
+    - `dynascore` (Ma et al. 2021): weighted mean of columns, each divided by its mean
+      change for one unit of perf between models that are neighbors by perf.
+
     Args:
         columns: The scores.
-        method: `win-rate` (HELM), `mean-rank`, or `dynascore` (Dynabench).
+        method: The method.
         confidence: Probability of each interval, and of all ranks together.
         dynascore: Settings of that method.
 
@@ -69,52 +70,37 @@ def rate(
         that it may have. A rating that cannot be computed is null with the reason.
 
     Raises:
-        EvalkitError: The settings name no column, or weights are negative or all 0.
+        EvalkitError: The settings name no column, or all weights are 0.
     """
-    signs = np.array(
-        [0 if up is None else 2 * up - 1 for up in columns.higher_is_better]
-    )
+    ways, values, draws = columns.higher_is_better, columns.values, columns.draws
+    signs = np.array([0 if up is None else 2 * up - 1 for up in ways])
     reasons = ["no column can be rated"] * len(columns.models)
-    compute: _Formula = _mean_ranks if method == "mean-rank" else _win_rates
+    compute: Any = partial(_compare, signs=signs, ranks=method == "mean-rank")
     if method == "dynascore":
-        compute, reasons = _prepare_dynascore(columns, signs, dynascore)
-    values, draws = compute(columns.values, signs), columns.draws
+        compute, reasons = _prepare(columns, signs, dynascore or Dynascore(""))
+    known = np.isfinite(values)
     if not isinstance(draws, str):
-        known = np.isfinite(columns.values)
         is_whole = np.isfinite(draws[:, known]).all(axis=1, keepdims=True)
-        draws = np.where(is_whole, compute(draws, signs), np.nan)
-    counts = np.isfinite(columns.values[signs != 0]).sum(axis=0)
+        draws = np.where(is_whole, compute(draws), np.nan)
+    counts, models = known[signs != 0].sum(axis=0), columns.models
     return make_rating(
-        method, columns.models, values, draws, counts, reasons, confidence
+        method, models, compute(values), draws, counts, reasons, confidence
     )
 
 
-def _win_rates(values: Floats, signs: Integers) -> Floats:
-    """Compute (models that are worse + equal models / 2) / (other models), as HELM.
-
-    Columns without a direction or with fewer than two scores are left out.
-    """
-    return mean_of_known(_wins(values, signs)[0])
-
-
-def _mean_ranks(values: Floats, signs: Integers) -> Floats:
-    """Compute mean ranks, 1 for the best; equal scores share ranks."""
-    wins, counts = _wins(values, signs)
-    return mean_of_known(counts - (counts - 1) * wins)
-
-
-def _wins(values: Floats, signs: Integers) -> tuple[Floats, Floats]:
-    """Return win rates on each column, and how many models have a score there."""
-    wins = np.full(values.shape, np.nan)
-    counts = np.isfinite(values).sum(axis=-1, keepdims=True).astype(np.float64)
+def _compare(values: Floats, signs: Integers, ranks: bool) -> Floats:
+    """Return win rates or mean ranks, of shape (..., models)."""
+    rated = np.full(values.shape, np.nan)
     for column, sign in enumerate(signs):
-        own, others = sign * values[..., column, :], counts[..., column, :] - 1
+        own = sign * values[..., column, :]
+        others = np.isfinite(own).sum(axis=-1, keepdims=True) - 1
         worse = (own[..., :, None] > own[..., None, :]).sum(axis=-1)
         equal = (own[..., :, None] == own[..., None, :]).sum(axis=-1) - 1
+        better = 1 + others - worse - equal / 2
+        found = better if ranks else (worse + equal / 2) / np.maximum(others, 1)
         is_rated = np.isfinite(own) & (others > 0) & (sign != 0)
-        shares = (worse + equal / 2) / np.maximum(others, 1)
-        wins[..., column, :] = np.where(is_rated, shares, np.nan)
-    return wins, counts
+        rated[..., column, :] = np.where(is_rated, found, np.nan)
+    return mean_of_known(rated)
 
 
 def mean_of_known(values: Floats) -> Floats:
@@ -125,65 +111,53 @@ def mean_of_known(values: Floats) -> Floats:
     return means
 
 
-def _prepare_dynascore(
-    columns: Columns, signs: Integers, settings: Dynascore | None
-) -> tuple[_Formula, list[str]]:
-    """Return a dynascore's formula (Ma et al. 2021), and why models have none."""
-    names, models = np.array(columns.names), columns.models
-    if settings is None:
-        raise EvalkitError("rank: dynascore needs `perf`, the column to convert to")
-    for name in (settings.perf, *settings.weights, *settings.offsets):
+def _prepare(
+    columns: Columns, signs: Integers, settings: Dynascore
+) -> tuple[Any, list[str]]:
+    """Return a dynascore's formula, and for each model why it may have none."""
+    names, perf = np.array(columns.names), settings.perf
+    for name in (perf, *settings.weights, *settings.offsets):
         if name not in columns.names:
-            raise EvalkitError(
-                f"rank: no column {name!r}. Use one of {', '.join(names)}"
-            )
+            listed = ", ".join(names)
+            raise EvalkitError(f"rank: unknown member {name!r}. Members: {listed}")
     weights = np.array([settings.weights.get(name, 1.0) for name in names])
-    if weights.min() < 0 or not weights.sum() > 0:
-        raise EvalkitError("rank: weights must be at least 0, and one above 0")
     offsets = np.array([settings.offsets.get(name, 0.0) for name in names])
-    perf, used = columns.names.index(settings.perf), weights > 0
-
-    def compute(values: Floats, signs: Integers) -> Floats:
-        utilities, rates = _substitution(values, signs, offsets, perf)
-        rates = np.where(rates > 0, rates, np.nan)[..., used, None]
-        shares = (weights / weights.sum())[used, None]
-        scores: Floats = (shares * utilities[..., used, :] / rates).sum(axis=-2)
-        return scores
-
-    known = np.isfinite(columns.values)
-    _, rates = _substitution(columns.values, signs, offsets, perf)
-    fixed = names[used & ~(rates > 0)]
-    general = f"{', '.join(fixed)} does not change with {settings.perf}"
+    if not weights.sum():
+        raise EvalkitError("rank: the sum of the weights must not be 0")
+    fixed = signs, weights / weights.sum(), offsets, columns.names.index(perf)
+    rates, known = _dynascores(columns.values, *fixed)[1], np.isfinite(columns.values)
+    general = f"{', '.join(names[~(rates > 0)])} does not change with {perf}"
     if known.all(axis=0).sum() < 2:
         general = "fewer than two models have all scores"
     elif not signs.all():
         general = f"unknown whether higher is better for {', '.join(names[signs == 0])}"
-    elif np.isnan(rates[perf]):
-        general = f"all models have the same {settings.perf}"
-    lacking = [", ".join(names[~known[:, place]]) for place in range(len(models))]
-    return compute, [f"no score for {x}" if x else general for x in lacking]
+    elif np.isnan(rates[fixed[-1]]):
+        general = f"all models have the same {perf}"
+    lacking = [", ".join(names[~has]) for has in known.T]
+    reasons = [f"no score for {each}" if each else general for each in lacking]
+    return lambda values: _dynascores(values, *fixed)[0], reasons
 
 
-def _substitution(
-    values: Floats, signs: Integers, offsets: Floats, perf: int
+def _dynascores(
+    values: Floats, signs: Integers, weights: Floats, offsets: Floats, perf: int
 ) -> tuple[Floats, Floats]:
-    """Return columns in which more is better, and their rates of substitution.
+    """Return dynascores, and the marginal rates of substitution of columns.
 
-    A rate is the mean change of a column for one unit of perf, between models that are
-    neighbors by perf. Models of equal perf keep their order; those without all scores
-    are nan and come last.
+    Models of equal perf keep their order. Those without all scores are nan, and last.
     """
     is_whole = np.isfinite(values).all(axis=-2, keepdims=True)
     values = np.where(is_whole, values, np.nan)
     utilities = signs[:, None] * values + offsets[:, None]
     order = np.argsort(values[..., [perf], :], kind="stable")
     steps = np.abs(np.diff(np.take_along_axis(utilities, order, axis=-1)))
-    of_perf = steps[..., [perf], :]
     best = np.fmax.reduce(utilities[..., [perf], :], axis=-1, keepdims=True)
+    is_used = steps[..., [perf], :] > _LEAST_STEP * best
     with np.errstate(invalid="ignore", divide="ignore"):
-        is_used = of_perf > _LEAST_STEP * best
-        sums = np.where(is_used, steps / of_perf, 0.0).sum(axis=-1)
-        return utilities, sums / is_used.sum(axis=-1)
+        ratios = np.where(is_used, steps / steps[..., [perf], :], 0.0)
+        rates: Floats = ratios.sum(axis=-1) / is_used.sum(axis=-1)
+    shares = np.where(rates > 0, weights / np.where(rates > 0, rates, 1.0), np.nan)
+    shares = np.where(weights > 0, shares, 0.0)[..., None]
+    return (shares * utilities).sum(axis=-2), rates
 
 
 def make_rating(
@@ -195,22 +169,10 @@ def make_rating(
     reasons: Sequence[str],
     confidence: float,
 ) -> Rating:
-    """Make a rating of its values and their replicates.
+    """Make a rating of values and joint replicates (replicates, models).
 
     An interval is widened to hold its value: replicates of a rating that jumps with
     ranks may all lie on one side of it.
-
-    Args:
-        method: Name of the method.
-        models: The models.
-        values: By model; nan for none.
-        draws: Joint replicates (replicates, models), or why there are none.
-        counts: By model, how many columns or comparisons it is computed from.
-        reasons: By model, why there is no value.
-        confidence: Probability of each interval, and of all ranks together.
-
-    Returns:
-        The rating.
     """
     scale = ("%", 100.0) if method in ("win-rate", "length-controlled") else ("", 1.0)
     scores, known = {}, {}
@@ -218,8 +180,7 @@ def make_rating(
         value, low, high = float(values[place]), None, None
         interval = without_interval(reasons[place])
         if np.isfinite(value):
-            known[model] = value
-            interval = without_interval(str(draws))
+            known[model], interval = value, without_interval(str(draws))
             if not isinstance(draws, str):
                 interval = joint_interval(draws[:, place], confidence)
         if interval.low is not None and interval.high is not None:
@@ -277,25 +238,23 @@ def rank_ranges(
         return {}, "scores are undefined in most bootstrap replicates"
     is_better = _better(own, defined, confidence)
     best, worst = 1 + is_better.sum(axis=0), len(own) - is_better.sum(axis=1)
-    return dict(
-        zip(values, map(Ranks, best.tolist(), worst.tolist()), strict=True)
-    ), None
+    ranks = map(Ranks, best.tolist(), worst.tolist())
+    return dict(zip(values, ranks, strict=True)), None
 
 
 def _better(own: Floats, drawn: Floats, confidence: float) -> Any:
     """Tell which model is shown to be better than which, of shape (models, models)."""
-    differences = own[:, None] - own[None, :]
-    errors = np.array(
-        [(drawn[:, [j]] - drawn).std(axis=0, ddof=1) for j in range(len(own))]
-    )
+    differences, size = own[:, None] - own[None, :], len(own)
+    moved = [drawn[:, [j]] - drawn for j in range(size)]
+    errors = np.array([each.std(axis=0, ddof=1) for each in moved])
     errors[errors <= _ROUNDING * max(1.0, float(np.abs(own).max()))] = np.inf
     is_better = np.zeros(errors.shape, dtype=np.bool_)
     while True:
         greatest = np.full(len(drawn), -np.inf)
-        for j in range(len(own)):
-            moved = (drawn[:, [j]] - drawn - differences[j]) / errors[j]
-            moved[:, is_better[j]] = -np.inf
-            np.maximum(greatest, moved.max(axis=1), out=greatest)
+        for j in range(size):
+            statistics = (moved[j] - differences[j]) / errors[j]
+            tested = np.where(is_better[j], -np.inf, statistics)
+            np.maximum(greatest, tested.max(axis=1), out=greatest)
         shown = ~is_better & (differences / errors > np.quantile(greatest, confidence))
         if not shown.any():
             return is_better

@@ -131,6 +131,8 @@ def _evaluated(
 
 def _ranks(values: Values, context: Context) -> tuple[Mapping[str, Ranks], str | None]:
     """Compute the ranks that models may have, or say why there are none."""
+    if context.not_drawn:
+        return {}, None
     known = {model: x for model, x in values.items() if x.score.value is not None}
     draws = {m: x.draws for m, x in known.items() if not isinstance(x.draws, str)}
     directions = {value.score.higher_is_better for value in known.values()}

@@ -8,9 +8,9 @@ from typing import Any
 
 from evalkit import DataError, Result, Score
 from evalkit import score as score_lists
-from evalkit_analysis_robustness import find_effects
 from evalkit_commands_exchange.exported import (
     dump,
+    effects_of,
     file_name,
     label,
     shown,
@@ -38,9 +38,7 @@ _JOB = {
 _FAMILIES = ("fairness", "robustness")
 
 
-def dynabench_files(
-    runs: Sequence[Result], notices: list[str]
-) -> Iterator[tuple[str, str]]:
+def write(runs: Sequence[Result], notices: list[str]) -> Iterator[tuple[str, str]]:
     """Yield the score of each run."""
     notices.append(_LIMITS)
     for run in runs:
@@ -70,7 +68,7 @@ def _row(run: Result, notices: list[str]) -> dict[str, Any]:
     main = _main_score(run, notices)
     metadata = _metadata(run.scores, main.metric, "", notices)
     deltas: dict[str, float] = {}
-    effects = find_effects(run)
+    effects = effects_of(run, notices)
     for family in _FAMILIES:
         perturbed = [
             each

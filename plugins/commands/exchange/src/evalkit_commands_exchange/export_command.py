@@ -8,6 +8,7 @@ from typing import get_args
 import click
 
 from evalkit_cli.commanding import (
+    RunsFolder,
     complete_runs,
     echo,
     echo_json,
@@ -34,9 +35,10 @@ from evalkit_commands_exchange.exported import Format
 @click.option(
     "--runs",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=RunsFolder(),
     default=Path("runs"),
     show_default=True,
+    envvar="EVALKIT_OUT",
     help="Folder that runs were written to.",
 )
 @json_option

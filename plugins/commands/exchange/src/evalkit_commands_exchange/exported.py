@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from evalkit import Result, Score
+    from evalkit_analysis_robustness import Effects
 
 Format = Literal["dynabench", "helm", "hub", "lm-eval", "seahelm"]
 
@@ -19,12 +20,12 @@ Writer = Callable[[Sequence["Result"], list[str]], Iterable[tuple[str, str]]]
 
 def dump(value: Any, indent: int | None = 2) -> str:
     """Write a value as JSON."""
-    return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
+    return json.dumps(value, indent=indent, ensure_ascii=False, default=str)
 
 
 def file_name(text: str) -> str:
     """Return a text as the name of a file or folder."""
-    return re.sub(r"[^\w.,:=@+-]", "_", text)
+    return re.sub(r"[^\w.,:=@+-]|^\.+$", "_", text)
 
 
 def label(run: Result) -> str:
@@ -46,6 +47,11 @@ def started(run: Result) -> datetime:
     return datetime.fromisoformat(run.record.timings.started)
 
 
+def last_date(runs: Iterable[Result]) -> str:
+    """Return when the last of the runs was evaluated, as names of files have it."""
+    return max(map(started, runs)).replace(tzinfo=None).isoformat().replace(":", "-")
+
+
 def score_name(score: Score) -> str:
     """Name a score of a whole run, which may be the mean over the tags of a facet."""
     return f"{score.metric}@{score.aggregate}" if score.aggregate else score.metric
@@ -65,6 +71,16 @@ def whole_scores(run: Result, notices: list[str]) -> dict[str, Score]:
         if score.value is None:
             notices.append(f"{label(run)}: {name} is missing: {score.reason}")
     return {name: each for name, each in scores.items() if each.value is not None}
+
+
+def effects_of(run: Result, notices: list[str]) -> Effects:
+    """Find the effects of perturbations on a run, with a notice if some are missing."""
+    from evalkit_analysis_robustness import find_effects
+
+    effects = find_effects(run)
+    if len(effects.runs) < len(run.record.perturbed_runs):
+        notices.append(f"{label(run)}: runs of perturbed examples cannot be read")
+    return effects
 
 
 def shown(score: Score) -> float:
@@ -92,9 +108,10 @@ def rows_of(run: Result, notices: list[str]) -> Iterator[dict[str, Any]]:
         )
     after = frame.columns[frame.columns.index("status") + 1 :]
     columns = {
-        metric: next(name for name in (f"metrics/{metric}", metric) if name in after)
+        metric: column
         for metric in record.metric_names
-        if metric in after
+        for column in (metric, f"metrics/{metric}")
+        if column in after
     }
     for row in frame.iter_rows(named=True):
         scores = {name: row[column] for name, column in columns.items()}
@@ -117,10 +134,5 @@ def input_text(inputs: Mapping[str, Any]) -> str:
 
 def texts_of(value: Any) -> list[str]:
     """Return an answer or a prediction as texts: of a list its items."""
-    if value is None:
-        return []
-    return (
-        [as_text(each) for each in value]
-        if isinstance(value, list)
-        else [as_text(value)]
-    )
+    values = value if isinstance(value, list) else [value]
+    return [as_text(each) for each in values if each is not None]

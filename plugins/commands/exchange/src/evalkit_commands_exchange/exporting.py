@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,7 +12,7 @@ from evalkit import DataError, Result
 from evalkit.errors import StorageError
 from evalkit.reporting import count_of, new_file
 from evalkit.runs import as_result
-from evalkit_commands_exchange.exported import Format, Writer
+from evalkit_commands_exchange.exported import Format, Writer, file_name, label
 
 
 class Export(NamedTuple):
@@ -49,37 +51,16 @@ def export_runs(
     """
     notices: list[str] = []
     results = [_exportable(as_result(run, folder), notices) for run in runs]
-    texts: dict[str, str] = {}
-    for path, text in _writer(format)(results, notices):
-        if path in texts:
-            raise DataError(
-                f"{path}: two runs have the same model, dataset and split. Export one "
-                "of them"
-            )
-        texts[path] = text
+    for name, count in Counter(file_name(label(run)) for run in results).items():
+        if count > 1:
+            raise DataError(f"{name}: expected 1 run, got {count}. Export one of them")
+    module = f"{__package__}.{format.replace('-', '_')}_export"
+    write: Writer = import_module(module).write
+    texts = dict(write(results, notices))
     return Export(
         tuple(_write(Path(out) / path, text) for path, text in texts.items()),
         tuple(dict.fromkeys(notices)),
     )
-
-
-def _writer(format: Format) -> Writer:
-    from evalkit_commands_exchange import (
-        dynabench_export,
-        helm_export,
-        hub_export,
-        lm_eval_export,
-        seahelm_export,
-    )
-
-    writers: dict[Format, Writer] = {
-        "dynabench": dynabench_export.dynabench_files,
-        "helm": helm_export.helm_files,
-        "hub": hub_export.hub_files,
-        "lm-eval": lm_eval_export.lm_eval_files,
-        "seahelm": seahelm_export.seahelm_files,
-    }
-    return writers[format]
 
 
 def _exportable(run: Result, notices: list[str]) -> Result:

@@ -9,47 +9,40 @@ from typing import Any
 import yaml
 
 from evalkit import Result, Score
-from evalkit.runs import recorded
-from evalkit_analysis_robustness import Effects, find_effects
 from evalkit_commands_exchange.exported import (
     dump,
+    effects_of,
     file_name,
     input_text,
     label,
     rows_of,
+    score_name,
     texts_of,
     whole_scores,
 )
+from evalkit_commands_exchange.helm_folders import COUNTERPARTS
 
 _LIMITS = (
     "helm: statistics have no place for confidence intervals, tags and coverage, which "
     "are left out; what HELM says of prompts and sampling are its defaults. "
     "Run helm-summarize with --schema-path schema.yaml --suite evalkit"
 )
-_SUITE = "evalkit"
-_VIEWS = {
-    "original": "original",
-    "perturbed": "perturbed",
-    "worst": "worst",
-    "worst-of-all": "worst",
-}
-"""`computed_on` of HELM by that of evalkit."""
+_VIEWS = ("original", "perturbed", "worst")
 _FAMILIES = ("fairness", "robustness")
+_NAMES = {own: name for name, own in COUNTERPARTS.items()}
+"""HELM's names of the metrics that are HELM's own."""
 _SIZE = "num_instances"
 _MAIN = {"name": "${main_name}", "split": "__all__"}
 
 
-def helm_files(runs: Sequence[Result], notices: list[str]) -> Iterator[tuple[str, str]]:
+def write(runs: Sequence[Result], notices: list[str]) -> Iterator[tuple[str, str]]:
     """Yield the folder of each run, and a schema that shows them."""
     notices.append(_LIMITS)
-    schema = _Schema()
-    for run in runs:
-        helm_run = _Run(run, notices)
-        schema.add(helm_run)
-        folder = f"runs/{_SUITE}/{helm_run.name}"
-        for name, value in helm_run.files().items():
-            yield f"{folder}/{name}.json", dump(value)
-    yield "schema.yaml", schema.text()
+    helm_runs = [_Run(run, notices) for run in runs]
+    for run in helm_runs:
+        for name, value in run.files().items():
+            yield f"runs/evalkit/{run.name}/{name}.json", dump(value)
+    yield "schema.yaml", _schema(helm_runs)
 
 
 class _Run:
@@ -57,18 +50,24 @@ class _Run:
 
     def __init__(self, run: Result, notices: list[str]) -> None:
         self.run, self.record = run, run.record
-        self.effects: Effects = find_effects(run)
-        self.scores = whole_scores(run, notices)
+        self.effects = effects_of(run, notices)
+        scores = whole_scores(run, notices)
+        self.scores = {_NAMES.get(name, name): each for name, each in scores.items()}
+        main = "" if run.headline is None else score_name(run.headline)
+        self.main, self.dataset = _NAMES.get(main, main), str(run.dataset)
         # a file of examples has no splits
         self.split = self.record.split if self.record.split != "all" else "test"
-        self.group = str(run.dataset)
-        if self.split != "test":
-            self.group += f" ({self.split})"
-        # HELM replaces each slash in names
-        self.name = file_name(f"{self.group}:model={run.model}")
+        self.name = file_name(f"{self.dataset}:model={run.model}")
         self._perturbations = {
-            each.name: _described(each) for each in self.effects.perturbations
+            each.name: {
+                "name": each.name,
+                **{family: True for family in _FAMILIES if family in each.families},
+                "computed_on": "perturbed",
+            }
+            for each in self.effects.perturbations
         }
+        self._model = {"model": run.model, "model_deployment": run.model}
+        self._adapter = {"method": "generation", **self._model}
         self._notices = notices
 
     def files(self) -> dict[str, Any]:
@@ -84,7 +83,7 @@ class _Run:
         files = {
             "run_spec": self._run_spec(),
             "scenario": {
-                "name": self.group,
+                "name": self.dataset,
                 "description": self.record.data.description or "",
                 "tags": list(self.record.data.tags),
             },
@@ -92,7 +91,7 @@ class _Run:
             "per_instance_stats": statistics,
         }
         if states:
-            state = {"adapter_spec": self._adapter_spec(), "request_states": states}
+            state = {"adapter_spec": self._adapter, "request_states": states}
             files["scenario_state"] = state
         return files
 
@@ -104,19 +103,12 @@ class _Run:
                 "class_name": f"evalkit.{dataset.name}",
                 "args": dict(dataset.parameters),
             },
-            "adapter_spec": self._adapter_spec(),
+            "adapter_spec": self._adapter,
             "metric_specs": [
                 {"class_name": f"evalkit.{each.name}", "args": dict(each.parameters)}
                 for each in self.record.metrics
             ],
-            "groups": [self.group],
-        }
-
-    def _adapter_spec(self) -> dict[str, Any]:
-        return {
-            "method": "generation",
-            "model": self.run.model,
-            "model_deployment": self.run.model,
+            "groups": [self.dataset],
         }
 
     def _instance(self, row: Mapping[str, Any], copies: Counter[Any]) -> dict[str, Any]:
@@ -149,7 +141,7 @@ class _Run:
         state = {
             "instance": instance,
             "train_trial_index": trial,
-            "request": {"model": self.run.model, "model_deployment": self.run.model},
+            "request": self._model,
             "num_train_instances": 0,
             "prompt_truncated": False,
         }
@@ -202,21 +194,19 @@ class _Run:
 
     def _view(self, score: Score) -> dict[str, Any] | None:
         """Describe what a score is computed on; None if HELM has no such score."""
-        name, view = str(score.perturbation), _VIEWS.get(score.computed_on)
+        name, view = str(score.perturbation), score.computed_on
+        if name in self._perturbations and view in _VIEWS:
+            return {**self._perturbations[name], "computed_on": view}
         family = name.removeprefix("family:")
-        if view is None:
-            return None
-        if family != name:  # HELM has the worst case alone of a family
-            is_known = family in _FAMILIES and score.computed_on == "worst-of-all"
-            own = {"name": family, family: True}
-            return {**own, "computed_on": view} if is_known else None
-        return {**self._perturbations[name], "computed_on": view}
+        if family in _FAMILIES and view == "worst-of-all":
+            return {"name": family, family: True, "computed_on": "worst"}
+        return None
 
     def _stat(
         self, name: str, value: Any, perturbation: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
         """Return a statistic of one trial."""
-        metric: dict[str, Any] = {"name": name, "split": self.split}
+        metric: dict[str, Any] = {"name": _NAMES.get(name, name), "split": self.split}
         if perturbation is not None:
             metric["perturbation"] = perturbation
         one = dict.fromkeys(("sum", "min", "max", "mean"), value)
@@ -224,64 +214,53 @@ class _Run:
         return {"name": metric, "count": 1, **one, **spread}
 
 
-def _described(perturbation: recorded.Perturbation) -> dict[str, Any]:
-    families = {family: True for family in _FAMILIES if family in perturbation.families}
-    return {"name": perturbation.name, **families, "computed_on": "perturbed"}
-
-
-class _Schema:
-    """What HELM's tables show of the runs."""
-
-    def __init__(self) -> None:
-        self._metrics: dict[str, dict[str, Any]] = {_SIZE: {"name": _SIZE}}
-        self._metric_groups = {"main": _metric_group("main", [_MAIN])}
-        self._groups: dict[str, dict[str, Any]] = {}
-
-    def add(self, run: _Run) -> None:
-        """Add the scores of a run."""
-        for name, score in run.scores.items():
-            self._metrics[name] = {"name": name, "display_name": name}
-            if score.higher_is_better is not None:
-                self._metrics[name]["lower_is_better"] = not score.higher_is_better
-        group = self._groups.setdefault(
-            run.group,
-            {
-                "name": run.group,
-                "display_name": run.group,
-                "description": run.record.data.description or "",
-                "metric_groups": ["main"],
-                "environment": {"main_name": next(iter(run.scores), "")},
-            },
-        )
-        families = {f for each in run.effects.perturbations for f in each.families}
-        shown = {
+def _schema(runs: Sequence[_Run]) -> str:
+    """Return what HELM's tables show of the runs."""
+    datasets: dict[str, list[_Run]] = {}
+    for run in runs:
+        datasets.setdefault(run.dataset, []).append(run)
+    metric_groups = {"main": _metric_group("main", [_MAIN])}
+    groups = []
+    for dataset, own in datasets.items():
+        views = [each for run in own for each in run.effects.perturbations]
+        matchers = {
             family: [{**_MAIN, "perturbation_name": family}]
             for family in _FAMILIES
-            if family in families
+            if any(family in each.families for each in views)
         }
-        others = f"other metrics of {run.group}"
-        shown[others] = [{**_MAIN, "name": name} for name in [*run.scores][1:]]
-        for name, matchers in shown.items():
-            if matchers and name not in group["metric_groups"]:
-                self._metric_groups[name] = _metric_group(name, matchers)
-                group["metric_groups"].append(name)
-
-    def text(self) -> str:
-        """Return the file."""
-        every = {
-            "name": "all",
-            "display_name": "All datasets",
-            "description": "Runs that evalkit exported",
-            "category": "Datasets",
-            "subgroups": [*self._groups],
-        }
-        schema = {
-            "metrics": [*self._metrics.values()],
-            "perturbations": [{"name": family} for family in _FAMILIES],
-            "metric_groups": [*self._metric_groups.values()],
-            "run_groups": [every, *self._groups.values()],
-        }
-        return yaml.safe_dump(schema, sort_keys=False, allow_unicode=True)
+        names = dict.fromkeys(name for run in own for name in run.scores)
+        others = [{**_MAIN, "name": name} for name in names if name != own[0].main]
+        if others:
+            matchers[f"other metrics of {dataset}"] = others
+        metric_groups |= {name: _metric_group(name, x) for name, x in matchers.items()}
+        groups.append(
+            {
+                "name": dataset,
+                "display_name": dataset,
+                "description": own[0].record.data.description or "",
+                "metric_groups": ["main", *matchers],
+                "environment": {"main_name": own[0].main},
+            }
+        )
+    every = {
+        "name": "all",
+        "display_name": "All datasets",
+        "description": "Runs that evalkit exported",
+        "category": "Datasets",
+        "subgroups": [*datasets],
+    }
+    metrics: dict[str, dict[str, Any]] = {_SIZE: {"name": _SIZE}}
+    for name, score in (item for run in runs for item in run.scores.items()):
+        metrics[name] = {"name": name, "display_name": name}
+        if score.higher_is_better is not None:
+            metrics[name]["lower_is_better"] = not score.higher_is_better
+    schema = {
+        "metrics": [*metrics.values()],
+        "perturbations": [{"name": family} for family in _FAMILIES],
+        "metric_groups": [*metric_groups.values()],
+        "run_groups": [every, *groups],
+    }
+    return yaml.safe_dump(schema, sort_keys=False, allow_unicode=True)
 
 
 def _metric_group(name: str, matchers: Sequence[Mapping[str, str]]) -> dict[str, Any]:

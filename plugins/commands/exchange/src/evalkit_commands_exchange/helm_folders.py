@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,8 @@ from evalkit_adapters_peers.helm import perturbation_name as name_perturbation
 from evalkit_adapters_peers.values import text_of, value_at
 from evalkit_benchmarks_peers.helm import SEPARATE, TEXT_METRICS
 from evalkit_benchmarks_peers.peer_files import component_name
-from evalkit_commands_exchange.imports import (
-    ImportedRun,
-    OriginalScore,
-    Row,
-    column_name,
-)
+from evalkit_commands_exchange.imports import ImportedRun, OriginalScore, Row
+from evalkit_commands_exchange.values import as_text, column_name
 
 SPEC, STATE = "run_spec.json", "scenario_state.json"
 _STATS, _BY_INSTANCE = "stats.json", "per_instance_stats.json"
@@ -32,6 +27,10 @@ _SUB_SCORES = {
     **{f"{name}_set_match": f"#{name}" for name in ("exact", "iou", "f1")},
 }
 """Score of a metric with several scores."""
+COUNTERPARTS = {
+    name: of + _SUB_SCORES.get(name, "") for name, of in TEXT_METRICS.items()
+}
+"""Score of evalkit for each statistic of `BasicGenerationMetric`."""
 _TIES = "HELM gives equally likely references a share of the point"
 _GENERAL = re.compile(
     r"(num|finish_reason|inference|training|logprob)_.*|.*@\d+|batch_size|max_prob|logprob"
@@ -40,12 +39,8 @@ _GENERAL = re.compile(
 """Statistics that are no scores of answers: tokens, costs, the best of k outputs."""
 
 
-def read_helm(folder: Path) -> Iterator[Callable[[], ImportedRun]]:
-    """Read the folder of a run of HELM: one run."""
-    yield partial(_read_run, folder)
-
-
-def _read_run(folder: Path) -> ImportedRun:
+def read_helm(folder: Path) -> ImportedRun:
+    """Read the folder of a run of HELM."""
     for name in FILES[:4]:
         if not (folder / name).is_file():
             raise DataError(f"{folder / name}: file not found. Let helm-run finish it")
@@ -124,14 +119,10 @@ def _rows(
 
 
 def _example(row: Row) -> Row:
-    given = row["input"]
-    if isinstance(given, list):
-        given = "\n\n".join(f"{part['role']}: {part['content']}" for part in given)
-    kept = {
-        key: value for key, value in row.items() if key not in ("target", "choices")
-    }
-    choices = {"choices": row["choices"]} if len(row["choices"]) > 1 else {}
-    return {**kept, "input": given, "answer": row["target"], **choices}
+    row |= {"input": as_text(row["input"]), "answer": row.pop("target")}
+    if len(row["choices"]) < 2:  # the references of a generated text
+        del row["choices"]
+    return row
 
 
 def _scores(
@@ -144,16 +135,14 @@ def _scores(
     splits = {value_at(each, "name").get("split") for each in statistics}
     for each in statistics:
         name = text_of(value_at(each, "name.name"), "name.name")
-        if _GENERAL.fullmatch(name):
-            continue
         described = each["name"]
         perturbation = described.get("perturbation")
         counterpart = column = None
         if is_separate and name == "exact_match":
             counterpart = "accuracy"
-        elif not is_separate and name in TEXT_METRICS:
-            counterpart = TEXT_METRICS[name] + _SUB_SCORES.get(name, "")
-        elif name in of_instances and not perturbation:
+        elif not is_separate and name in COUNTERPARTS:
+            counterpart = COUNTERPARTS[name]
+        elif name in of_instances and not (perturbation or _GENERAL.fullmatch(name)):
             column = column_name("helm", name)
         split = described.get("split")
         yield OriginalScore(

@@ -25,7 +25,7 @@ _LIMITS = (
 _DATASET = re.compile(r"https://huggingface\.co/datasets/([\w.-]+/[\w.-]+)")
 
 
-def hub_files(runs: Sequence[Result], notices: list[str]) -> Iterator[tuple[str, str]]:
+def write(runs: Sequence[Result], notices: list[str]) -> Iterator[tuple[str, str]]:
     """Yield the card of each model, and results for datasets of the hub."""
     notices.append(_LIMITS)
     for model, own in by_model(runs).items():

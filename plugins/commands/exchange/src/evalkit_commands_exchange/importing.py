@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalkit.errors import EvalkitError
+from evalkit.errors import AdapterError, EvalkitError
 from evalkit_commands_exchange.imports import ImportedRun
 
 if TYPE_CHECKING:
     from evalkit import Registry, Result
-
-Reader = Callable[[Path], Iterator[Callable[[], ImportedRun]]]
 
 
 class Imported(NamedTuple):
@@ -22,8 +22,8 @@ class Imported(NamedTuple):
     runs: list[tuple[ImportedRun, Result | None, list[dict[str, Any]]]]
     """Each run, evalkit's run of it, and the scores of both. There is no run of
     evalkit after a dry run, or without examples."""
-    failures: dict[str, str]
-    """Why runs were not imported, by their place."""
+    failures: list[str]
+    """Why runs were not imported."""
     unread: list[Path]
     """Files that belong to no imported run."""
 
@@ -40,7 +40,7 @@ def import_runs(
     """Import all runs of other tools in a folder.
 
     Args:
-        folder: The folder, or a file in it.
+        folder: The folder.
         out: Folder that the runs are written to.
         registry: Where plugins are found.
         only: Patterns such as `helm-*`; a dataset must match one of them.
@@ -52,58 +52,60 @@ def import_runs(
     """
     from evalkit_commands_exchange.evaluating import compare_scores, evaluate_imported
 
-    imported = Imported([], {}, [])
-    sources, read = _find_sources(folder), set[Path]()
-    for number, (path, reader) in enumerate(sources):
-        progress(f"importing {path.name}", number / len(sources))
-        for make in _makers(path, reader, imported.failures):
-            try:
-                run = make()
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    imported, read = Imported([], [], []), set[Path]()
+    for number, path in enumerate(files):
+        progress(f"importing {path.name}", number / len(files))
+        readers: list[Callable[[], ImportedRun]] = []
+        with _noted(path, imported.failures):
+            readers = _checked(partial(_readers, path))
+        for reader in readers:
+            with _noted(path, imported.failures):
+                run: ImportedRun = _checked(reader)
                 read.update(run.files)
                 if only and not any(fnmatchcase(run.dataset, each) for each in only):
                     continue
                 is_scored = bool(run.examples) and not dry_run
                 result = evaluate_imported(run, out, registry) if is_scored else None
-                compared = compare_scores(run, result)
-                imported.runs.append((run, result, compared))
-            except EvalkitError as error:
-                _note(imported.failures, path, error)
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+                imported.runs.append((run, result, compare_scores(run, result)))
     imported.unread.extend(path for path in files if path not in read)
     return imported
 
 
-def _makers(
-    path: Path, reader: Reader, failures: dict[str, str]
-) -> Iterator[Callable[[], ImportedRun]]:
+@contextmanager
+def _noted(path: Path, failures: list[str]) -> Iterator[None]:
+    """Note an error, with the file that it is about."""
     try:
-        yield from reader(path)
+        yield
     except EvalkitError as error:
-        _note(failures, path, error)
+        is_named = str(path.parent) in str(error)
+        failures.append(str(error) if is_named else f"{path}: {error}")
 
 
-def _note(failures: dict[str, str], path: Path, error: EvalkitError) -> None:
-    text = "; ".join(filter(None, (failures.get(str(path)), str(error))))
-    failures[str(path)] = text.removeprefix(f"{path}: ")
+def _checked(read: Callable[[], Any]) -> Any:
+    """Read a file of another tool, which may have another form."""
+    try:
+        return read()
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        problem = f"{type(error).__name__}: {error}"
+        raise AdapterError(f"unknown form of file ({problem})") from error
 
 
-def _find_sources(folder: Path) -> list[tuple[Path, Reader]]:
-    """Find what holds runs of other tools, in the order of paths."""
+def _readers(path: Path) -> list[Callable[[], ImportedRun]]:
+    """Return a function for each run that a file is the record of."""
     from evalkit_commands_exchange import hub_folders, seahelm_folders
     from evalkit_commands_exchange.helm_folders import SPEC, read_helm
     from evalkit_commands_exchange.inspect_folders import is_log, read_inspect
     from evalkit_commands_exchange.lm_eval_folders import read_lm_eval
 
-    sources: list[tuple[Path, Reader]] = []
-    for path in sorted(folder.rglob("*")):
-        if path.name == SPEC:
-            sources.append((path.parent, read_helm))
-        elif fnmatchcase(path.name, seahelm_folders.PATTERN):
-            sources.append((path, seahelm_folders.read_seahelm))
-        elif fnmatchcase(path.name, "results*.json"):
-            sources.append((path, read_lm_eval))
-        elif path.suffix == ".eval" or is_log(path):
-            sources.append((path, read_inspect))
-        elif path.parent.name == hub_folders.FOLDER and path.suffix == ".yaml":
-            sources.append((path, hub_folders.read_hub))
-    return sources
+    if path.name == SPEC:
+        return [partial(read_helm, path.parent)]
+    if fnmatchcase(path.name, seahelm_folders.PATTERN):
+        return [*seahelm_folders.read_seahelm(path)]
+    if fnmatchcase(path.name, "results*.json"):
+        return [*read_lm_eval(path)]
+    if path.suffix == ".eval" or is_log(path):
+        return [partial(read_inspect, path)]
+    if path.parent.name == hub_folders.FOLDER and path.suffix == ".yaml":
+        return [*hub_folders.read_hub(path)]
+    return []

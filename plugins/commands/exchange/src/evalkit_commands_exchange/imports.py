@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +16,8 @@ class OriginalScore(NamedTuple):
 
     metric: str
     """Name that the tool gives it."""
-    value: float | None
+    tool: float | None
+    """The number."""
     counterpart: str | None = None
     """Metric of evalkit that computes the same, or nearly so."""
     column: str | None = None
@@ -93,25 +93,22 @@ class ImportedRun(NamedTuple):
             uid = self.examples[without.index(True)]["uid"]
             raise DataError(f"{self.source}: example {uid!r} has no correct answer")
         is_choice = all(
-            isinstance(row.get("answer"), str)
-            and row["answer"] in row.get("choices", ())
-            and len(row["choices"]) > 1
-            for row in self.examples
+            row.get("answer") in row.get("choices", ()) for row in self.examples
         )
         data: dict[str, Any] = {"path": f"{name}.jsonl", "sha256": sha256, "id": "uid"}
         if not all(without):
             data["answer"] = {"text": "answer"} if is_choice else "answer"
         if self.facets:
             data["tags"] = {each.replace("_", "-"): each for each in self.facets}
-        answer = "choice" if is_choice else "text"
-        benchmark: dict[str, Any] = {
+        task = {"input": {"input": "text"}, "answer": "choice" if is_choice else "text"}
+        benchmark = {
             "benchmark": 1,
             "name": name,
             "version": self.version,
             "description": self.description,
             "languages": [*self.languages],
             "tags": [*self.tags],
-            "task": {"input": {"input": "text"}, "answer": answer},
+            "task": task,
             "data": data,
         }
         if self.extract:
@@ -121,8 +118,3 @@ class ImportedRun(NamedTuple):
         of_columns = {score.computed_by for score in self.scores if score.column}
         metrics = [name for name in self.metrics[1:] if name not in of_columns]
         return benchmark | {"metrics": metrics}
-
-
-def column_name(tool: str, score: str) -> str:
-    """Return the field of responses that holds a score of the tool."""
-    return re.sub(r"\W", "_", f"{tool}_{score}")

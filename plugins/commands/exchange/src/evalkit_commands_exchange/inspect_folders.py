@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,8 @@ from evalkit_adapters_peers.inspect_logs import InspectLog, InspectSamples, open
 from evalkit_adapters_peers.values import object_of, value_at
 from evalkit_benchmarks_declared.datasets import reference
 from evalkit_benchmarks_peers.peer_files import component_name
-from evalkit_commands_exchange.imports import (
-    ImportedRun,
-    OriginalScore,
-    Row,
-    column_name,
-)
+from evalkit_commands_exchange.imports import ImportedRun, OriginalScore, Row
+from evalkit_commands_exchange.values import as_text, column_name
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _WORTH = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
@@ -26,12 +21,8 @@ _COUNTERPARTS = {"choice": "accuracy", "exact": "squad-em", "f1": "squad-f1"}
 _PARAMETERS = ("location", "ignore_case", "numeric")
 
 
-def read_inspect(path: Path) -> Iterator[Callable[[], ImportedRun]]:
-    """Read a log of Inspect: one run."""
-    yield partial(_read_log, path)
-
-
-def _read_log(path: Path) -> ImportedRun:
+def read_inspect(path: Path) -> ImportedRun:
+    """Read a log of Inspect."""
     with open_log(path) as (log, each_sample):
         samples = [*each_sample]
     if log.get("status") != "success":
@@ -109,12 +100,11 @@ def _worth(score: Any) -> float | None:
 
 
 def _example(row: Row, *, is_choice: bool) -> Row:
-    given, answer = row.pop("input"), row.pop("target")
-    if isinstance(given, list):
-        given = "\n\n".join(f"{part['role']}: {part['content']}" for part in given)
+    answer = row.pop("target")
     if is_choice:
         answer = _named(answer, row["choices"])
-    return {**row, "uid": str(row["uid"]), "input": given, "answer": answer}
+    text = as_text(row["input"])
+    return {**row, "uid": str(row["uid"]), "input": text, "answer": answer}
 
 
 def _named(letters: Any, choices: Sequence[str]) -> Any:

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evalkit import Result
+from evalkit_benchmarks_peers.lm_eval import METRICS
 from evalkit_commands_exchange.exported import (
     by_model,
     dump,
     file_name,
     input_text,
+    last_date,
     rows_of,
-    started,
     texts_of,
     whole_scores,
 )
@@ -21,83 +22,93 @@ _LIMITS = (
     "lm-eval: results have no place for confidence intervals, tags, perturbations and "
     "coverage, which are left out; standard errors are kept"
 )
+_NAMES = {metric: name for (_, name), (metric, _) in METRICS.items()}
+"""The harness's names of the metrics that are its own."""
 
 
-def lm_eval_files(
-    runs: Sequence[Result], notices: list[str]
-) -> Iterator[tuple[str, str]]:
+def write(runs: Sequence[Result], notices: list[str]) -> Iterator[tuple[str, str]]:
     """Yield `results_*.json` of each model, and `samples_*.jsonl` of each run."""
     notices.append(_LIMITS)
     for model, own in by_model(runs).items():
-        date = max(map(started, own)).replace(tzinfo=None).isoformat()
-        date, folder = date.replace(":", "-"), file_name(model.replace("/", "__"))
-        tasks = {_task(run): run for run in own}
+        date, folder = last_date(own), file_name(model.replace("/", "__"))
+        tasks = [(file_name(str(run.dataset)), run) for run in own]
         yield f"{folder}/results_{date}.json", dump(_results(model, tasks, notices))
-        for run in own:
-            samples = [*_samples(run, notices)]
-            if samples:
-                lines = "".join(f"{dump(each, indent=None)}\n" for each in samples)
-                yield f"{folder}/samples_{_task(run)}_{date}.jsonl", lines
+        for task, run in tasks:
+            lines = [dump(each, indent=None) for each in _samples(run, notices)]
+            if lines:
+                path = f"{folder}/samples_{task}_{date}.jsonl"
+                yield path, "".join(f"{line}\n" for line in lines)
 
 
-def _task(run: Result) -> str:
-    return file_name(str(run.dataset))
+def _filter(run: Result) -> str:
+    """Name what took answers out of the responses."""
+    return "none" if run.record.extraction is None else "extracted"
 
 
 def _results(
-    model: str, tasks: dict[str, Result], notices: list[str]
+    model: str, tasks: Sequence[tuple[str, Result]], notices: list[str]
 ) -> dict[str, Any]:
-    scores = {name: whole_scores(run, notices) for name, run in tasks.items()}
-    results: dict[str, dict[str, Any]] = {}
-    for name, found in scores.items():
-        results[name] = {"alias": name}
-        for metric, score in found.items():
-            results[name][f"{metric},none"] = score.value
-            error = "N/A" if score.se is None else score.se
-            results[name][f"{metric}_stderr,none"] = error
-    return {
-        "results": results,
-        "group_subtasks": {name: [] for name in tasks},
-        "configs": {
-            name: {
-                "task": name,
-                "output_type": "generate_until",
-                "test_split": run.record.split,
-                "metadata": {"version": run.record.data.version},
-            }
-            for name, run in tasks.items()
-        },
-        "versions": {name: run.record.data.version for name, run in tasks.items()},
+    found: dict[str, Any] = {
+        "results": {},
+        "group_subtasks": {task: [] for task, _ in tasks},
+        "configs": {},
+        "versions": {task: run.record.data.version for task, run in tasks},
         "n-shot": {},
-        "higher_is_better": {
-            name: {metric: each.higher_is_better for metric, each in found.items()}
-            for name, found in scores.items()
-        },
-        "n-samples": {
-            name: {
-                "original": run.record.counts.examples,
-                "effective": run.record.counts.examples,
-            }
-            for name, run in tasks.items()
-        },
+        "higher_is_better": {},
+        "n-samples": {},
         "config": {"model": model},
         "model_name": model,
         "model_name_sanitized": model.replace("/", "__"),
     }
+    for task, run in tasks:
+        scores = {
+            _NAMES.get(name, name): score
+            for name, score in whole_scores(run, notices).items()
+        }
+        found["results"][task] = {"alias": task}
+        for name, score in scores.items():
+            error = "N/A" if score.se is None else score.se
+            found["results"][task] |= {
+                f"{name},{_filter(run)}": score.value,
+                f"{name}_stderr,{_filter(run)}": error,
+            }
+        found["higher_is_better"][task] = {
+            name: score.higher_is_better for name, score in scores.items()
+        }
+        examples = run.record.counts.examples
+        found["n-samples"][task] = {"original": examples, "effective": examples}
+        found["configs"][task] = _config(task, run)
+    return found
+
+
+def _config(task: str, run: Result) -> dict[str, Any]:
+    extraction = run.record.extraction
+    config: dict[str, Any] = {
+        "task": task,
+        "output_type": "generate_until",
+        "test_split": run.record.split,
+        "metadata": {"version": run.record.data.version},
+    }
+    if extraction is not None:
+        stage = {"function": "evalkit", "extract": extraction.text}
+        config["filter_list"] = [{"name": _filter(run), "filter": [stage]}]
+    return config
 
 
 def _samples(run: Result, notices: list[str]) -> Iterator[dict[str, Any]]:
     for number, row in enumerate(rows_of(run, notices)):
-        predictions, answers = texts_of(row["pred"]), texts_of(row["answer"])
-        response = row.get("input/response")
+        scores = {_NAMES.get(name, name): x for name, x in row["scores"].items()}
+        predictions = texts_of(row["pred"]) or [""]
+        answers, response = texts_of(row["answer"]), row.get("input/response")
+        request = {"arg_0": input_text(row["inputs"]), "arg_1": {}}
         yield {
             "doc_id": number,
             "doc": {"id": row["id"], **row["inputs"]},
             "target": answers[0] if len(answers) == 1 else str(answers),
-            "arguments": {"gen_args_0": {"arg_0": input_text(row["inputs"])}},
+            "arguments": {"gen_args_0": request},
             "resps": [predictions if response is None else [response]],
             "filtered_resps": predictions,
-            "filter": "none",
-            "metrics": [*row["scores"]],
-            **row["scores"],
+            "filter": _filter(run),
+            "metrics": [*scores],
+            **scores,
         }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -21,12 +20,8 @@ from evalkit_adapters_peers.values import list_at, object_of
 from evalkit_benchmarks_declared.datasets import reference
 from evalkit_benchmarks_peers.lm_eval import FILTERS, METRICS, OPTIONS, filter_stage
 from evalkit_benchmarks_peers.peer_files import component_name
-from evalkit_commands_exchange.imports import (
-    ImportedRun,
-    OriginalScore,
-    Row,
-    column_name,
-)
+from evalkit_commands_exchange.imports import ImportedRun, OriginalScore, Row
+from evalkit_commands_exchange.values import column_name, read_lines
 
 _OWN = {"uid", "id", "input", "answer", "choices", "tags", "input_id", "perturbation"}
 """Fields of examples that have a meaning; those of documents get the prefix `doc_`."""
@@ -49,22 +44,16 @@ def _read_task(path: Path, results: Row, task: str, filter_name: str) -> Importe
     if not file.is_file():
         raise DataError(f"{file}: file not found. Run lm-eval with --log_samples")
     config = results["configs"][task]
-    scores = [*_scores(results["results"][task], filter_name, config)]
     extract = _extractors(config)
     to_response = LmEval(
         LmEval.Parameters(answers="raw" if extract is not None else "filtered")
     )
     to_example = LmEvalDocs(LmEvalDocs.Parameters(target="answer"))
-    rows = [json.loads(line) for line in file.read_bytes().split(b"\n") if line.strip()]
-    rows = [row for row in rows if row.get("filter", filter_name) == filter_name]
-    examples = [_example(row, *to_example.adapt_row(row)) for row in rows]
-    sampled = {name: value for row in rows[:1] for name, value in row.items()}
-    scores = [
-        score
-        if score.counterpart or not isinstance(sampled.get(score.metric), int | float)
-        else score._replace(column=column_name("lm_eval", score.metric))
-        for score in scores
+    rows = [
+        row for row in read_lines(file) if row.get("filter", filter_name) == filter_name
     ]
+    examples = [_example(row, *to_example.adapt_row(row)) for row in rows]
+    scores = [*_scores(results["results"][task], filter_name, config, rows[0])]
     columns = {score.column: score.metric for score in scores if score.column}
     responses = []
     for row in rows:
@@ -73,7 +62,8 @@ def _read_task(path: Path, results: Row, task: str, filter_name: str) -> Importe
         sent = {"prompt": _context(row), "replies": row["resps"]}
         responses.append({**response, "id": str(row["doc_id"]), **computed, **sent})
     kept = ("config", "lm_eval_version", "transformers_version", "git_hash", "date")
-    version = results.get("versions", {}).get(task, 1)
+    settings = {key: results[key] for key in kept if key in results}
+    settings |= {"task": config, "num_fewshot": results.get("n-shot", {}).get(task)}
     return ImportedRun(
         tool="lm-evaluation-harness",
         source=path,
@@ -83,12 +73,11 @@ def _read_task(path: Path, results: Row, task: str, filter_name: str) -> Importe
         extractor=component_name(filter_name) if len(extract or ()) > 1 else None,
         model=str(results.get("model_name") or path.parent.name),
         description=f"lm-evaluation-harness: {task}",
-        version=str(version),
+        version=str(results.get("versions", {}).get(task, 1)),
         examples=examples,
         responses=responses,
         scores=scores,
-        settings={key: results[key] for key in kept if key in results}
-        | {"task": config, "num_fewshot": results.get("n-shot", {}).get(task)},
+        settings=settings,
         tags=[str(tag) for tag in config.get("tag") or ()],
     )
 
@@ -110,7 +99,7 @@ def _extractors(config: Row) -> dict[str, Any] | None:
 
 
 def _scores(
-    results: Row, filter_name: str, config: Mapping[str, Any]
+    results: Row, filter_name: str, config: Mapping[str, Any], sample: Row
 ) -> Iterator[OriginalScore]:
     output = config.get("output_type", "generate_until")
     uses = {use["metric"]: use for use in config.get("metric_list") or ()}
@@ -126,7 +115,12 @@ def _scores(
         if counterpart == "exact-match":
             options = {option: use[option] for option in OPTIONS if use.get(option)}
             counterpart = reference(counterpart, options)
-        yield OriginalScore(name, _number(value), counterpart, stderr=_number(stderr))
+        column = None
+        if counterpart is None and isinstance(sample.get(name), int | float):
+            column = column_name("lm_eval", name)
+        yield OriginalScore(
+            name, _number(value), counterpart, column, stderr=_number(stderr)
+        )
 
 
 def _number(value: Any) -> float | None:
@@ -137,14 +131,10 @@ def _number(value: Any) -> float | None:
 
 def _example(row: Row, document: Row) -> Row:
     own = {f"doc_{key}" if key in _OWN else key: row["doc"][key] for key in row["doc"]}
+    own |= {"uid": str(row["doc_id"]), "input": _context(row)}
     choices = choices_of(row)
-    example = {
-        **own,
-        "uid": str(row["doc_id"]),
-        "input": _context(row),
-        "answer": document["answer"],
-    }
-    return example if choices is None else {**example, "choices": [*choices.values()]}
+    listed = {} if choices is None else {"choices": [*choices.values()]}
+    return {**own, "answer": document["answer"], **listed}
 
 
 def _context(row: Row) -> str:
@@ -163,14 +153,6 @@ def _ranked(row: Row) -> list[Row]:
     values = {n: likelihood_of(given[n]) for n in choices}
     known = [n for n, value in values.items() if not math.isnan(value)]
     ranked = sorted(known, key=lambda n: -values[n])
-    return [
-        {
-            "responses": [
-                {
-                    "answer": choices[n],
-                    "logprob": values[n] if math.isfinite(values[n]) else None,
-                }
-                for n in ranked
-            ]
-        }
-    ]
+    logprobs = [values[n] if math.isfinite(values[n]) else None for n in ranked]
+    pairs = zip((choices[n] for n in ranked), logprobs, strict=True)
+    return [{"responses": [{"answer": text, "logprob": each} for text, each in pairs]}]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -19,15 +18,11 @@ from evalkit_benchmarks_peers.peer_files import (
 )
 from evalkit_benchmarks_peers.seahelm import Block
 from evalkit_benchmarks_peers.seahelm_config import SeahelmTask
-from evalkit_commands_exchange.imports import (
-    ImportedRun,
-    OriginalScore,
-    Row,
-    column_name,
-)
+from evalkit_commands_exchange.imports import ImportedRun, OriginalScore, Row
+from evalkit_commands_exchange.values import column_name, read_lines
 
 PATTERN = "*_seahelm_results_*.json"
-_COUNTS = ("null_count", "errors")
+_FAILED = "SEA-HELM writes 0 for a task whose evaluation failed"
 _FACETS = ("competency", "aggregation_group")
 
 
@@ -61,8 +56,7 @@ def _read_task(
     file = folder / f"{model}_{task.name}_{lang}.jsonl"
     if not file.is_file():
         raise DataError(f"{file}: file not found")
-    # blanks of Unicode within texts end no line
-    rows = [json.loads(line) for line in file.read_bytes().split(b"\n") if line.strip()]
+    rows = read_lines(file)
     if any(len(row["prompts"]) > 1 for row in rows):
         raise AdapterError(f"{file}: conversations have no counterpart")
     is_read = block.metric.reads != "probability"
@@ -77,13 +71,13 @@ def _read_task(
             label, choices = str(label), {"choices": labels}
         query = str(task.config["languages"][lang]["prompt_template"]["task_template"])
         given = {"input": query.format_map(row["prompts"][0]), "answer": label}
-        examples.append({"uid": uid, **_kept(row), **given, **choices})
+        kept = {f"metadata_{key}": value for key, value in _metadata(row).items()}
+        examples.append({"uid": uid, **kept, **given, **choices})
         error, reply = (row.get("errors") or [None])[0], row["responses"][0]
         response = {"answer": reply} if error is None else {"error": str(error)}
         computed = row.get("individual_scores") or {}
         own = {column: computed.get(name) for column, name in columns.items()}
         responses.append({"id": uid, **response, **own})
-    metadata = task.config.get("metadata") or {}
     stages = block.metric.extract(block.tag) if is_read else []
     facets = [facet for facet in _FACETS if task.config.get(facet)]
     return ImportedRun(
@@ -93,7 +87,7 @@ def _read_task(
         dataset=component_name(f"sea-{task.name}", lang),
         model=str((settings.get("run_args") or {}).get("model_name") or model),
         description=f"SEA-HELM: {task.name} in {lang}",
-        version=str(metadata.get("version") or 1),
+        version=str(_metadata(task.config).get("version") or 1),
         examples=examples,
         responses=responses,
         scores=originals,
@@ -104,10 +98,8 @@ def _read_task(
     )
 
 
-def _kept(row: Row) -> Row:
-    """Return the metadata of a row."""
-    metadata = row.get("metadata") or {}
-    return {f"metadata_{key}": value for key, value in metadata.items()}
+def _metadata(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    return values.get("metadata") or {}
 
 
 def _scores(
@@ -134,5 +126,6 @@ def _scores(
             float(value),
             counterpart,
             None if counterpart else column,
-            scale=1.0 if name in _COUNTS else 100.0,
+            scale=100.0,
+            explanation=_FAILED if "error" in scores else "",
         )

@@ -20,13 +20,15 @@ MEAN, MODEL = "mean", "model"
 """Columns that every leaderboard can be sorted by."""
 
 _METHODS = {
-    "win-rate": "share of the other models that it scores better than, a tie as a "
-    "half, on average over the columns that are rated",
-    "mean-rank": "average rank over the columns that are rated; lower is better",
+    "win-rate": "% of the other models that it scores better than, a tie as a half, "
+    "on average over the columns",
+    "mean-rank": "average rank over the columns; lower is better",
     "dynascore": "weighted mean of metrics, each converted into the main one (Ma et "
     "al. 2021)",
     "elo": "rating by pairwise verdicts; a lead of 400 is odds of 10 to 1",
-    "bradley-terry": "strength by pairwise verdicts (Bradley and Terry 1952)",
+    "bradley-terry": "log strength by pairwise verdicts (Bradley and Terry 1952)",
+    "length-controlled": "win rate if all responses were equally long (Dubois et al. "
+    "2024)",
 }
 """Explanations of ratings."""
 
@@ -42,13 +44,17 @@ def columns_of(board: Board, depth: int | None = 1) -> list[Member]:
         The total, the rating, and the members of these levels. A dataset without runs
         and a mean without a value are left out; `notices_of` says why.
     """
-    is_plain = not board.name and board.root.datasets == 1
     return [
         column
-        for column in all_columns(board)[is_plain:]
+        for column in all_columns(board)[_is_of_one(board) :]
         if (depth is None or len(column.path) <= depth or not column.datasets)
         and _has_values(column)
     ]
+
+
+def _is_of_one(board: Board) -> bool:
+    """Tell whether the total is that of the only dataset."""
+    return not board.name and board.root.datasets == 1
 
 
 def all_columns(board: Board) -> list[Member]:
@@ -145,7 +151,9 @@ def explanations(board: Board, depth: int | None = 1) -> list[str]:
     levels = {run.record.confidence for run in runs} or {board.confidence}
     shown = " and ".join(f"{100 * level:g} %" for level in sorted(levels))
     metrics = "".join(f"{metric}, " for metric in _metrics_by_unit(board))
-    lines = [f"{metrics}with {shown} intervals; sorted by {board.sorted_by}"]
+    is_score = board.sorted_by == MEAN and _is_of_one(board)
+    order = board.root.children[0].name if is_score else board.sorted_by
+    lines = [f"{metrics}with {shown} intervals; sorted by {order}"]
     columns = columns_of(board, depth)
     if columns and columns[0].children:
         lines.append(_about_total(board, columns[0]))
@@ -161,13 +169,13 @@ def explanations(board: Board, depth: int | None = 1) -> list[str]:
 
 
 def _about_total(board: Board, total: Member) -> str:
-    rule = f"total of the suite {board.name}" if board.name else "each counts once"
+    what = f"total of the suite {board.name}" if board.name else "each dataset once"
+    line = f"{column_name(board, total)}: {what}, over {total.datasets} datasets"
     methods = {cell.score.ci_method for cell in total.cells.values()}
-    line = f"{column_name(board, total)}: over {total.datasets} datasets; {rule}"
     if "mover" in methods:
-        line += "; its interval takes the datasets as independent (MOVER)"
-    if any("bootstrap" in method for method in methods):
-        line += "; its interval resamples the examples of all models together"
+        line += "; intervals take the datasets as independent (MOVER)"
+    if "joint-bootstrap" in methods:
+        line += "; intervals resample the examples of all models jointly"
     return line
 
 
@@ -189,25 +197,49 @@ def _metrics_by_unit(board: Board) -> list[str]:
 
 
 def notices_of(board: Board) -> list[str]:
-    """Return the notices of a leaderboard, and why scores are missing."""
+    """Return the notices of a leaderboard, and why numbers are missing or marked."""
     notices = [*board.notices]
-    for member in all_columns(board):
-        name = column_name(board, member)
-        if member.no_ranks is not None:
-            notices.append(f"{name}: no ranks: {member.no_ranks}")
-        notices += [f"{name}: {gap}" for gap in _gaps(member)]
+    columns = [column for column in all_columns(board) if column.cells]
+    unranked: dict[str, list[str]] = {}
+    for column in columns:
+        if column.no_ranks is not None:
+            name = column_name(board, column)
+            unranked.setdefault(column.no_ranks, []).append(name)
+    notices += [
+        f"{', '.join(found)}: no ranks: {why}" for why, found in unranked.items()
+    ]
+    if board.rating is not None and board.rating.method in ("win-rate", "mean-rank"):
+        method, scores, _ = board.rating
+        most = max(score.n for score in scores.values())
+        notices += [
+            f"{method}: {model} is rated on {score.n} of {most} columns"
+            for model, score in scores.items()
+            if score.n < most
+        ]
+    for column in columns:
+        name = column_name(board, column)
+        if column.datasets or len(board.models) > 1:
+            notices += [f"{name}: {remark}" for remark in _remarks(column, board)]
     return notices
 
 
-def _gaps(member: Member) -> list[str]:
-    """Name the models without a score or an interval, by reason."""
-    models: dict[tuple[str, str], list[str]] = {}
-    for model, cell in member.cells.items():
-        score = cell.score
-        if score.value is None or (score.ci is None and score.reason):
-            what = "score" if score.value is None else "interval"
-            models.setdefault((what, str(score.reason)), []).append(model)
+def _remarks(column: Member, board: Board) -> list[str]:
+    """Name the models without a value or an interval, or with a flag, by reason.
+
+    A reason that is part of a notice is left out.
+    """
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for model in filter(column.cells.__contains__, board.models):
+        score = column.cells[model].score
+        found = [("*", score.flag)]
+        if score.value is None:
+            found.append(("no value", score.reason))
+        elif score.ci is None:
+            found.append(("no interval", score.reason))
+        for what, reason in found:
+            if reason and not any(reason in notice for notice in board.notices):
+                by_reason.setdefault((what, reason), []).append(model)
     return [
-        f"no {what} for {', '.join(names)}: {reason}"
-        for (what, reason), names in models.items()
+        f"{what} for {', '.join(names)}: {reason}"
+        for (what, reason), names in by_reason.items()
     ]

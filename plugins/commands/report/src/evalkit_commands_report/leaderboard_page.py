@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from evalkit_commands_report.leaderboard_columns import (
@@ -27,27 +27,6 @@ from evalkit_commands_report.markup import (
 if TYPE_CHECKING:
     from evalkit import Result
     from evalkit_analysis_suites.records import Board, Member, Ranks
-
-
-def html_page(rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
-    """Return a page with the table and what is to be known of it."""
-    title = "Leaderboard"
-    header, *models = rows
-    body = [[row[0], *map(_cell, row[1:])] for row in models]
-    shown = table(header, body, caption=title, class_="board")
-    said = element("ul", [element("li", note) for note in notes], class_="notices")
-    article = element(
-        "article", element("h1", title), shown, said if notes else None, class_="board"
-    )
-    return make_document(
-        title, article, says="from the records of the runs. The page loads nothing."
-    )
-
-
-def _cell(text: str) -> Child:
-    """Set what stands beside a value apart from it: an interval, or of how many."""
-    value, blank, rest = text.partition(" ")
-    return fragment(value, element("small", blank, rest)) if blank else text
 
 
 def board_page(board: Board, depth: int | None = 1) -> str:

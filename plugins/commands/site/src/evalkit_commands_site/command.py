@@ -24,7 +24,7 @@ from evalkit_cli.commanding import (
     nargs=-1,
     metavar="[FOLDER…]",
     type=RunsFolder(),
-    envvar="EVALKIT_RUNS",
+    envvar="EVALKIT_OUT",
 )
 @click.option(
     "-o",

@@ -20,7 +20,7 @@ from evalkit.runs import (
     list_runs,
 )
 from evalkit_cli.commanding import score_label
-from evalkit_commands_report.markup import Markup, element
+from evalkit_commands_report.markup import Markup, element, fragment
 
 if TYPE_CHECKING:
     from evalkit import Score
@@ -68,7 +68,7 @@ class SiteRun(NamedTuple):
     @property
     def page(self) -> str:
         """Path of the run's page in the site."""
-        return run_page(self.record)
+        return page_of("runs", self.record.fingerprint)
 
     def link(self, up: str, text: str | None = None) -> Markup:
         """Return a link to the run's page, from a page `up` leads to the top from."""
@@ -88,26 +88,25 @@ class Collection:
     """The runs of some folders."""
 
     def __init__(self, folders: Iterable[Path]) -> None:
-        every = [run for folder in folders for run in list_runs(folder)]
-        self.problems = {
-            place_of(run): run.problem.replace(str(run.path), place_of(run))
-            for run in every
-            if run.problem is not None
-        }
+        self.every = [run for folder in folders for run in list_runs(folder)]
+        """All run folders."""
+        self.problems: dict[str, str] = {}
         """Why runs cannot be read, by their place."""
         kinds: dict[str, int] = {}
         latest: dict[str, SiteRun] = {}
-        for run in sorted(every, key=_age):
-            if run.problem is None:
+        for run in sorted(self.every, key=_age):
+            if run.problem is not None:
+                self.add_problem(run, run.problem)
+            else:
                 kind = kinds.setdefault(comparison_key(run.record), len(kinds))
                 latest.setdefault(run.record.fingerprint, SiteRun(run, kind))
         self.runs = [*latest.values()]
         """The last evaluated first."""
 
-    def add_problem(self, run: SiteRun, why: str) -> str:
+    def add_problem(self, run: RunSummary, why: str) -> str:
         """Note why files of a run cannot be read; return it without the path."""
-        place = place_of(run.summary)
-        self.problems[place] = why.replace(str(run.summary.path), place)
+        place = place_of(run)
+        self.problems[place] = why.replace(str(run.path), place)
         return self.problems[place]
 
     @cached_property
@@ -182,19 +181,17 @@ def place_of(run: RunSummary) -> str:
     return f"{run.path.parent.name}/{run.path.name}"
 
 
-def run_page(record: RunRecord) -> str:
-    """Return the path of a run's page."""
-    return f"runs/{page_name(record.fingerprint)}.html"
+def hide_paths(content: Markup, runs: Iterable[RunSummary]) -> Markup:
+    """Name runs by their places, not by paths of this machine."""
+    html = str(content)
+    for run in runs:
+        html = html.replace(fragment(str(run.path)), fragment(place_of(run)))
+    return Markup(html)
 
 
-def dataset_page(name: str) -> str:
-    """Return the path of a dataset's page."""
-    return f"datasets/{page_name(name)}.html"
-
-
-def model_page(name: str) -> str:
-    """Return the path of a model's page."""
-    return f"models/{page_name(name)}.html"
+def page_of(folder: str, name: str) -> str:
+    """Return the path of the page of a board, run, dataset or model."""
+    return f"{folder}/{page_name(name)}.html"
 
 
 def _age(run: RunSummary) -> tuple[float, str]:

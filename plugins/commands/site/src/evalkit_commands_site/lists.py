@@ -33,9 +33,8 @@ from evalkit_commands_site.gathering import (
     Facets,
     RunGroup,
     SiteRun,
-    dataset_page,
     headline_of,
-    model_page,
+    page_of,
 )
 
 _NUMBERS = ("Score", "Interval", "n", "Runs", "Models", "Datasets")
@@ -109,8 +108,8 @@ def _table(caption: str, header: Sequence[str], rows: list[list[Child]]) -> Mark
 def _run_row(run: SiteRun, up: str) -> list[Child]:
     record, score = run.record, run.summary.headline
     perturbed = record.perturbation and f"perturbed by {record.perturbation.name}"
-    dataset = element("a", run.dataset, href=up + dataset_page(run.dataset))
-    model = element("a", run.model, href=up + model_page(run.model))
+    dataset = element("a", run.dataset, href=up + page_of("datasets", run.dataset))
+    model = element("a", run.model, href=up + page_of("models", run.model))
     last: list[Child] = [run.moment, record.status, run.link(up)]
     dataset = fragment(dataset, element("small", perturbed) if perturbed else None)
     if score is None:
@@ -135,7 +134,7 @@ def datasets_page(collection: Collection) -> Markup:
     header = ["Dataset", "Task", "Languages", "Runs", "Models", "Newest run"]
     rows: list[list[Child]] = [
         [
-            element("a", name, href=dataset_page(name)),
+            element("a", name, href=page_of("datasets", name)),
             runs[0].record.task or "",
             ", ".join(runs[0].record.data.languages),
             _count(runs),
@@ -153,7 +152,7 @@ def models_page(collection: Collection) -> Markup:
     header = ["Model", "Runs", "Datasets", "Newest run"]
     rows: list[list[Child]] = [
         [
-            element("a", name, href=model_page(name)),
+            element("a", name, href=page_of("models", name)),
             _count(runs),
             _count({run.dataset for run in runs}),
             runs[0].moment,

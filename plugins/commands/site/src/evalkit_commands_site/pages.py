@@ -12,9 +12,7 @@ from evalkit_commands_report.markup import Markup, element
 from evalkit_commands_site.frame import article, control, notes, section
 from evalkit_commands_site.gathering import (
     Collection,
-    model_page,
-    page_name,
-    run_page,
+    page_of,
 )
 
 if TYPE_CHECKING:
@@ -33,7 +31,7 @@ def board_name(board: Board) -> str:
 
 def board_page(board: Board) -> str:
     """Return the path of the page of a leaderboard."""
-    return f"boards/{page_name(board_name(board))}.html"
+    return page_of("boards", board_name(board))
 
 
 def start_page(collection: Collection, boards: Sequence[Board]) -> Markup:
@@ -69,7 +67,7 @@ def _preview(board: Board) -> Markup:
 
 
 def _model_link(up: str) -> Callable[[str], Markup]:
-    return lambda model: element("a", model, href=up + model_page(model))
+    return lambda model: element("a", model, href=up + page_of("models", model))
 
 
 def board_content(board: Board) -> Markup:
@@ -86,7 +84,7 @@ def board_content(board: Board) -> Markup:
 
 
 def _run_link(result: Result) -> str:
-    return f"../{run_page(result.record)}"
+    return f"../{page_of('runs', result.record.fingerprint)}"
 
 
 _CHOICES = (("Dataset", "dataset"), ("First run", "first"), ("Second run", "second"))

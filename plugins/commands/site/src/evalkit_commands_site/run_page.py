@@ -25,9 +25,8 @@ from evalkit_commands_site.frame import article, section
 from evalkit_commands_site.gathering import (
     Collection,
     SiteRun,
-    dataset_page,
-    model_page,
     page_name,
+    page_of,
 )
 
 if TYPE_CHECKING:
@@ -68,8 +67,8 @@ def _page(run: SiteRun, *content: Child) -> Markup:
         fragment(run.model, element("small", " on "), run.dataset),
         *content,
         about=(
-            element("a", run.dataset, href=UP + dataset_page(run.dataset)),
-            element("a", run.model, href=UP + model_page(run.model)),
+            element("a", run.dataset, href=UP + page_of("datasets", run.dataset)),
+            element("a", run.model, href=UP + page_of("models", run.model)),
             f"split {record.split}" if record.split else None,
             perturbed,
             run.moment,

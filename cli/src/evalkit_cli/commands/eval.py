@@ -306,9 +306,9 @@ def _print_board(suite: str | None, out: Path, table_format: str) -> None:
     echo()
     root = click.get_current_context().find_root()
     group: Any = root.command
-    command = group.get_command(root, "leaderboard")
-    arguments = [str(out), "--suite", suite, "--format", table_format]
-    command.main(arguments, "evalkit leaderboard", standalone_mode=False, parent=root)
+    arguments = ["leaderboard", str(out), "--suite", suite, "--format", table_format]
+    name, command, rest = group.resolve_command(root, arguments)
+    command.main(rest, name, standalone_mode=False, parent=root)
 
 
 def _expanded(

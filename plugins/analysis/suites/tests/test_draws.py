@@ -12,12 +12,13 @@ from sklearn.metrics import f1_score  # type: ignore[import-untyped]
 import evalkit
 from evalkit import Result
 from evalkit.runs import read_run
-from evalkit_analysis_robustness import evaluate_perturbed
+from evalkit_analysis_robustness import evaluate_perturbed, find_effects
 from evalkit_analysis_suites.draws import draw_leaf, joint_interval
 from evalkit_analysis_suites.records import Cell
 
 N = 12
 LABELS = ("a", "b", "c")
+WRONG = {"a": "b", "b": "c", "c": "a"}
 GOLD = [LABELS[number % 3] for number in range(N)]
 RNG = np.random.default_rng(4)
 FIRST, SECOND = (
@@ -78,7 +79,7 @@ def weights(folder: Path, **options: Any) -> Any:
 
     The accuracy of a model that is right on one example alone is that example's share.
     """
-    wrong = [{"a": "b", "b": "c", "c": "a"}[gold] for gold in GOLD]
+    wrong = [WRONG[gold] for gold in GOLD]
     return np.column_stack(
         [
             draw(run(folder, [*wrong[:n], GOLD[n], *wrong[n + 1 :]], **options))
@@ -145,7 +146,21 @@ def test_perturbed_examples_are_drawn_with_their_originals(tmp_path: Path) -> No
         model="m",
     )
     [changed] = original.perturbed or []
-    assert np.array_equal(draw(changed), draw(run(tmp_path, SECOND)))
+    one, other = draw(run(tmp_path, FIRST)), draw(run(tmp_path, SECOND))
+    assert np.array_equal(draw(changed), other)
+    triples = [*zip(FIRST, SECOND, GOLD, strict=True)]
+    both = [g if a == b == g else WRONG[g] for a, b, g in triples]
+    same = [g if a == b else WRONG[g] for a, b, g in triples]
+    expected = {"original": one, "perturbed": other, "drop": one - other}
+    expected |= {
+        "worst": draw(run(tmp_path, both)),
+        "agreement": draw(run(tmp_path, same)),
+    }
+    for score in find_effects(original).scores:
+        if score.perturbation == "lowercase" and score.computed_on in expected:
+            drawn = draw_leaf({"m": Cell(score, (original,), 1)})
+            assert np.allclose(drawn.values["m"], expected.pop(score.computed_on))
+    assert not expected
 
 
 @pytest.mark.parametrize(

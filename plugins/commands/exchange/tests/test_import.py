@@ -415,6 +415,7 @@ def seahelm_cases() -> list[Any]:
         pytest.param(case, id=case["id"])
         for case in cases
         if case["group"] == "f1acc_full" and case["verdict"] == "match"
+        if not case["input"]["drop_error_response"]
     ]
 
 

@@ -76,7 +76,10 @@ def make_board(
     counted = [cell for groups in cells.values() for cell in groups[0].values()]
     if not any(cell.scored for cell in counted):
         reasons = dict.fromkeys(str(cell.score.reason) for cell in counted)
-        lines = ["no complete run has such a score", *[*pool.notices, *reasons][:5]]
+        names = ", ".join(leaf.label for leaf in leaves[:5])
+        names += ", …" if len(leaves) > len(leaves[:5]) else ""
+        first = f"no complete run of {names} has such a score"
+        lines = [first, *[*pool.notices, *reasons][:5]]
         raise DataError("; ".join(lines))
     levels = sorted({run.record.confidence for run in pool.results.values()})
     confidence = levels[0] if len(levels) == 1 else 0.95

@@ -10,13 +10,14 @@ its original.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from evalkit import Registry, Result
+from evalkit import Registry, Result, Score
+from evalkit.base.columns import named
 from evalkit.base.copies import INPUT_ID
 from evalkit.catalog import BoundMetric, Resolver, metric_of
 from evalkit.errors import EvalkitError, MetricError
@@ -30,11 +31,14 @@ from evalkit.scoring.measurement import evidence_of, prepared
 from evalkit.statistics.clusters import Floats, Integers
 from evalkit.statistics.resampling import (
     DRAWS_OF_SUMS,
+    Keys,
     Weights,
     percentile_interval,
     poisson_weights,
     unit_keys,
 )
+from evalkit_analysis_compare.pairing import score_column
+from evalkit_analysis_robustness import find_effects
 from evalkit_analysis_suites.records import Cell
 
 REPLICATES = DRAWS_OF_SUMS
@@ -42,6 +46,9 @@ REPLICATES = DRAWS_OF_SUMS
 
 _MOST_VALUES = 20_000
 """Distinct keys, such as label pairs, or kept values beyond which nothing is drawn."""
+
+_MOST_WEIGHTS = 5_000_000
+"""Weights that are held at a time."""
 
 
 class LeafDraws(NamedTuple):
@@ -85,6 +92,14 @@ def draw_leaf(
     return LeafDraws(values, reasons)
 
 
+def draw_weights(keys: Keys) -> Iterator[Floats]:
+    """Yield how often units are drawn, of shape (units, some replicates)."""
+    step = max(1, _MOST_WEIGHTS // len(keys))
+    for first in range(0, REPLICATES, step):
+        weights = poisson_weights(keys, first, min(step, REPLICATES - first))
+        yield weights.astype(np.float64)
+
+
 def joint_interval(draws: Floats, confidence: float) -> Interval:
     """Compute the percentile interval of combined replicates."""
     return percentile_interval(draws, confidence, "joint-bootstrap")
@@ -95,11 +110,30 @@ def _draw(cell: Cell, seed: int, resolver: Resolver) -> Floats:
     if score.value is None or len(cell.runs) != 1:
         raise MetricError(score.reason or "it is computed from several runs")
     [run] = cell.runs
+    is_effect = score.perturbation is not None and run.record.perturbation is None
+    if is_effect:
+        value, draws = _draw_effect(run, score, seed)
+    else:
+        value, draws = _draw_score(run, score, seed, resolver)
+    if not np.isclose(value, score.value, rtol=1e-9, atol=1e-12):
+        raise MetricError(
+            f"{run.run_id}: {score.metric} cannot be computed again from the run, got "
+            f"{value} instead of {score.value}"
+        )
+    return draws
+
+
+def _draw_score(
+    run: Result, score: Score, seed: int, resolver: Resolver
+) -> tuple[float, Floats]:
+    """Compute a score again, and its replicates."""
     metric, part = _bind(run, score.metric, resolver)
     measured = measured_run(run)
     for each in prepared(metric, measured.everything).parts():
         if each.name in (metric.name, score.metric):
             metric, part = each, "" if each.name == score.metric else part
+    if metric.whole_only:  # a property of the job: examples have no part in it
+        return float(score.value or 0.0), np.full(REPLICATES, score.value)
     if metric.name not in run.statistics or metric.interval == "none":
         raise MetricError("scores of whole lists or without interval are not resampled")
     table = measured.table._replace(clusters=sample_units(run, seed))
@@ -110,14 +144,52 @@ def _draw(cell: Cell, seed: int, resolver: Resolver) -> Floats:
     scores = evidence.finalizer(evidence.sums).filter(
         pl.col("group").is_in(numbers), pl.col("score") == part
     )
-    value = float(np.mean(scores["value"].to_numpy()))
-    if not np.isclose(value, score.value, rtol=1e-9, atol=1e-12):
-        raise MetricError(
-            f"{run.run_id}: {score.metric} cannot be computed again from the run, got "
-            f"{value} instead of {score.value}"
-        )
-    draws: Floats = np.mean([_draw_group(evidence, n, part) for n in numbers], axis=0)
-    return draws
+    draws = np.mean([_draw_group(evidence, n, part) for n in numbers], axis=0)
+    return float(np.mean(scores["value"].to_numpy())), draws
+
+
+def _draw_effect(run: Result, score: Score, seed: int) -> tuple[float, Floats]:
+    """Compute a score under perturbation again, each original once; and replicates."""
+    effects, column = find_effects(run), score_column(run, score.metric)
+    if column is None or run.examples is None:
+        raise MetricError("only means of scores of examples are resampled under it")
+    own = run.examples.with_columns(unit=sample_units(run, seed))
+    if score.tag is not None:
+        own = own.filter(pl.col("tags").list.contains(score.tag))
+    members = effects.members(str(score.perturbation))
+    copies = [
+        each.examples.select(INPUT_ID, after=named(column), other="pred")
+        for name, each in zip(effects.perturbations, effects.runs, strict=True)
+        if name.name in members and each.examples is not None
+    ]
+    before, after = pl.col("before"), pl.col("after")
+    least = pl.min_horizontal if score.higher_is_better else pl.max_horizontal
+    views = {
+        "original": before,
+        "perturbed": after,
+        "drop": before - after,
+        "worst": least(before, after) + 0 * (before + after),
+        "agreement": (pl.col("pred") == pl.col("other")).cast(pl.Float64),
+    }
+    if score.computed_on not in views:
+        raise MetricError(f"{score.computed_on} is not resampled")
+    x = pl.col("x")
+    worst = x.min() if score.higher_is_better else x.max()
+    units = (
+        pl.concat(copies)
+        .join(own.rename({column: "before"}), left_on=INPUT_ID, right_on="id")
+        .select("unit", INPUT_ID, x=views[score.computed_on])
+        .drop_nulls("x")
+        .group_by("unit", INPUT_ID)
+        .agg(worst if score.computed_on == "worst" else x.mean())
+        .group_by("unit")
+        .agg(x.sum(), n=pl.len().cast(pl.Float64))
+        .sort("unit")
+    )
+    sums, keys = units.drop("unit").to_numpy(), unit_keys(units["unit"].cast(str), 0)
+    drawn = np.concatenate([weights.T @ sums for weights in draw_weights(keys)])
+    with np.errstate(invalid="ignore"):
+        return float(np.divide(*sums.sum(axis=0))), drawn[:, 0] / drawn[:, 1]
 
 
 def _bind(run: Result, score: str, resolver: Resolver) -> tuple[BoundMetric, str]:

@@ -32,6 +32,12 @@ _METHODS = {
 }
 """Explanations of ratings."""
 
+_INTERVALS = {
+    "mover": "intervals of means: MOVER, which takes datasets as independent",
+    "joint-bootstrap": "intervals of means of shared examples: joint bootstrap",
+}
+"""Explanations of intervals of means."""
+
 
 def columns_of(board: Board, depth: int | None = 1) -> list[Member]:
     """Return the columns of the table of a leaderboard.
@@ -155,8 +161,13 @@ def explanations(board: Board, depth: int | None = 1) -> list[str]:
     order = board.root.children[0].name if is_score else board.sorted_by
     lines = [f"{metrics}with {shown} intervals; sorted by {order}"]
     columns = columns_of(board, depth)
-    if columns and columns[0].children:
-        lines.append(_about_total(board, columns[0]))
+    means = [column for column in columns if column.children]
+    if means and means[0].path == ():
+        rule = f"total of the suite {board.name}" if board.name else "each dataset once"
+        count, name = means[0].datasets, column_name(board, means[0])
+        lines.append(f"{name}: {rule}, over {count} datasets")
+    methods = {cell.score.ci_method for each in means for cell in each.cells.values()}
+    lines += [text for method, text in _INTERVALS.items() if method in methods]
     if board.rating is not None:
         method = board.rating.method
         lines.append(f"{method}: {_METHODS[method]}")
@@ -166,17 +177,6 @@ def explanations(board: Board, depth: int | None = 1) -> list[str]:
             f"together with {100 * board.confidence:g} % confidence"
         )
     return lines
-
-
-def _about_total(board: Board, total: Member) -> str:
-    what = f"total of the suite {board.name}" if board.name else "each dataset once"
-    line = f"{column_name(board, total)}: {what}, over {total.datasets} datasets"
-    methods = {cell.score.ci_method for cell in total.cells.values()}
-    if "mover" in methods:
-        line += "; intervals take the datasets as independent (MOVER)"
-    if "joint-bootstrap" in methods:
-        line += "; intervals resample the examples of all models jointly"
-    return line
 
 
 def _metrics_by_unit(board: Board) -> list[str]:

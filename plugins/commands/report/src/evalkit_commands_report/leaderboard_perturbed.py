@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from evalkit_analysis_suites.records import Cell, Member
 
 if TYPE_CHECKING:
     from evalkit_analysis_suites.records import Board
-
-FAMILY = "family:"
 
 
 def with_worst_cases(board: Board) -> Board:
@@ -24,45 +21,34 @@ def with_worst_cases(board: Board) -> Board:
         `film (robustness)`: the mean of the least favorable score of each example and
         its perturbed ones. Other columns do not change.
     """
-    root = _beside(board.root)
+    root = _with_worst_cases(board.root)
     if [*root.walk()] == [*board.root.walk()]:
         notice = "no worst-case scores: no run was evaluated with perturbed examples"
         return board._replace(notices=(*board.notices, notice))
     return board._replace(root=root)
 
 
-def _beside(member: Member) -> Member:
-    children = [
-        column
-        for child in member.children
-        for column in (
-            [_beside(child)] if child.children else [child, *_worst_cases(child)]
-        )
-    ]
+def _with_worst_cases(member: Member) -> Member:
+    children: list[Member] = []
+    for child in member.children:
+        children += [_with_worst_cases(child), *_worst_cases(child)]
     return member._replace(children=tuple(children))
 
 
-def _worst_cases(dataset: Member) -> list[Member]:
-    families: dict[str, dict[str, Cell]] = {}
-    for model, cell in dataset.cells.items():
-        for family, worst in _cells(cell).items():
-            families.setdefault(family, {})[model] = worst
-    *above, name = dataset.path
-    return [
-        Member(shown, (*above, shown), families[family])
-        for family in sorted(families)
-        for shown in [f"{name} ({family})"]
-    ]
-
-
-def _cells(cell: Cell) -> Mapping[str, Cell]:
-    """Return the worst cases of a score, by family."""
+def _worst_cases(member: Member) -> list[Member]:
+    """Make a column for each family of perturbations of a dataset."""
     from evalkit_analysis_robustness import find_effects
 
-    return {
-        str(score.perturbation).removeprefix(FAMILY): Cell(score, cell.runs, 1)
-        for run in cell.runs
-        for score in find_effects(run).scores
-        if score.computed_on == "worst-of-all"
-        and (score.metric, score.tag) == (cell.score.metric, cell.score.tag)
-    }
+    families: dict[str, dict[str, Cell]] = {}
+    cells = {} if member.children else member.cells
+    for model, (score, runs, _) in cells.items():
+        for worst in (each for run in runs for each in find_effects(run).scores):
+            key = worst.metric, worst.tag, worst.computed_on
+            if key == (score.metric, score.tag, "worst-of-all"):
+                family = str(worst.perturbation).removeprefix("family:")
+                families.setdefault(family, {})[model] = Cell(worst, runs, 1)
+    return [
+        Member(name, (*member.path[:-1], name), cells)
+        for family, cells in sorted(families.items())
+        for name in [f"{member.name} ({family})"]
+    ]

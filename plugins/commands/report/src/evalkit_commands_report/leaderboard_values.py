@@ -60,17 +60,14 @@ def _kind(column: Member) -> str:
 
 def _score(board: Board, column: Member, model: str) -> dict[str, Any]:
     cell, ranks = column.cells[model], column.ranks.get(model)
-    score = cell.score._asdict()
-    fields = ("split", "metric", "tag", "value", "se", "ci_low", "ci_high")
     return {
         "kind": _kind(column),
         "name": column_name(board, column),
-        **{field: score[field] for field in (*fields, "ci_method", "n", "coverage")},
+        **cell.score._asdict(),
         "rank_best": ranks and ranks.best,
         "rank_worst": ranks and ranks.worst,
         "scored": cell.scored,
         "datasets": column.datasets,
-        "reason": cell.score.reason,
         "runs": [{"run_id": r.run_id, "path": str(r.path)} for r in cell.runs],
     }
 

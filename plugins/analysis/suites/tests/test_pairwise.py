@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
+import statsmodels.api as sm  # type: ignore[import-untyped]
 from sklearn.linear_model import (  # type: ignore[import-untyped]
     LogisticRegression,
 )

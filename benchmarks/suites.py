@@ -229,9 +229,7 @@ def measure(name: str, boards: int) -> str:
     for _ in range(boards):
         leaves = draw(random)
         truth = sum(weight * scale(each.truth) for weight, each in leaves)
-        replicates = [
-            draw_leaf(each.cells, registry=REGISTRY).values for _, each in leaves
-        ]
+        replicates = [draw_leaf(each.cells, REGISTRY) for _, each in leaves]
         values, draws = {}, {}
         for place, model in enumerate(MODELS):
             own = [scale(each.cells[model].score.value) for _, each in leaves]
@@ -312,7 +310,7 @@ def main() -> None:
     random = np.random.default_rng(9)
     leaves = [leaf(draw_sample(random, f"d{n}", 10_000)) for n in range(7)]
     started = time.perf_counter()
-    drawn = [draw_leaf(each.cells, registry=REGISTRY).values for each in leaves]
+    drawn = [draw_leaf(each.cells, REGISTRY) for each in leaves]
     totals = {
         model: np.mean([each[model] for each in drawn], axis=0) for model in MODELS
     }

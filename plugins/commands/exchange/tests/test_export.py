@@ -341,12 +341,18 @@ def test_the_hub_parses_cards_and_results(tmp_path: Path) -> None:
         *("nli", "org/gpqa", "test"),
     )
     assert (first.metric_type, first.metric_value) == ("accuracy", 0.9)
-    assert second.metric_args == {"label": "entailed"}
+    assert (second.metric_type, second.metric_name) == ("f1", "f1:label=entailed")
     assert third.metric_value == 1
     [entry] = parse_eval_result_entries(read(export, ".eval_results/gpqa.yaml"))
     assert (entry.dataset_id, entry.task_id, entry.value) == ("org/gpqa", "gpqa", 0.9)
     assert entry.notes == "accuracy, n = 10, 95% CI 0.5958 to 0.9821"
     assert any("no .eval_results" in notice for notice in export.notices)
+    read_from = {"read_from": "hub:org/gpqa@main#diamond"}
+    parts = [each.model_copy(update=read_from) for each in run.record.components]
+    run.amend(components=tuple(parts))
+    export = export_runs("hub", [run], tmp_path)
+    [entry] = parse_eval_result_entries(read(export, ".eval_results/gpqa.yaml"))
+    assert (entry.task_id, entry.dataset_revision) == ("diamond", "main")
 
 
 def test_runs_that_no_format_holds_are_refused(robust: Result, tmp_path: Path) -> None:

@@ -1,17 +1,15 @@
 """Joint bootstrap of examples: replicates of the scores of all models and datasets.
 
-How often a unit is drawn depends on its dataset, split and name, the replicate and the
-seed alone. So all models, metrics, tags and perturbed examples of a dataset get the
-same resample, in whichever order they are drawn; replicates of means, differences and
-ratings follow from those of the leaves. Poisson(1) weights (Hanley and MacGibbon 2006)
-of clusters where there are any, else of examples; a perturbed example has the weight of
-its original.
+How often a unit is drawn depends on its dataset, split and name and on the replicate
+alone. So all models, metrics, tags and perturbed examples of a dataset get the same
+resample, and replicates of means and ratings follow from those of the leaves. Units are
+clusters where there are any, else examples; a perturbed example has the weight of its
+original. Weights are Poisson(1) draws (Hanley and MacGibbon 2006).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -44,20 +42,10 @@ from evalkit_analysis_suites.records import Cell
 REPLICATES = DRAWS_OF_SUMS
 """Number of bootstrap replicates."""
 
-_MOST_VALUES = 20_000
-"""Distinct keys, such as label pairs, or kept values beyond which nothing is drawn."""
-
-_MOST_WEIGHTS = 5_000_000
-"""Weights that are held at a time."""
-
-
-class LeafDraws(NamedTuple):
-    """Replicates of the scores of all models on one leaf."""
-
-    values: Mapping[str, Floats]
-    """By model, of shape (`REPLICATES`,); nan where the score is undefined."""
-    reasons: Mapping[str, str]
-    """By model, why it has no replicates."""
+_ONE_UNIT = "all examples are one unit of the sample"
+_MOST_VALUES, _MOST_WEIGHTS = 20_000, 5_000_000
+"""Distinct keys (such as label pairs) or kept values of a score that is resampled, and
+weights that are held at a time."""
 
 
 def sample_name(record: RunRecord) -> str:
@@ -69,27 +57,26 @@ def sample_name(record: RunRecord) -> str:
 
 
 def draw_leaf(
-    cells: Mapping[str, Cell], *, seed: int = 0, registry: Registry | None = None
-) -> LeafDraws:
+    cells: Mapping[str, Cell], registry: Registry | None = None
+) -> dict[str, Floats | str]:
     """Draw replicates of the scores of one leaf.
 
     Args:
         cells: The cells of a member without children, by model.
-        seed: Seed of the resampling; the same for all leaves that are combined.
         registry: Where metrics are found. Default: all installed ones.
 
     Returns:
-        The replicates. Those of any leaves of the same seed are joint.
+        The replicates by model, nan where undefined, or why there are none. Those of
+        all leaves are joint.
     """
     resolver = Resolver(registry or Registry())
-    values: dict[str, Floats] = {}
-    reasons: dict[str, str] = {}
+    drawn: dict[str, Floats | str] = {}
     for model, cell in cells.items():
         try:
-            values[model] = _draw(cell, seed, resolver)
+            drawn[model] = _draw(cell, resolver)
         except EvalkitError as error:
-            reasons[model] = str(error)
-    return LeafDraws(values, reasons)
+            drawn[model] = str(error)
+    return drawn
 
 
 def draw_weights(keys: Keys) -> Iterator[Floats]:
@@ -105,16 +92,15 @@ def joint_interval(draws: Floats, confidence: float) -> Interval:
     return percentile_interval(draws, confidence, "joint-bootstrap")
 
 
-def _draw(cell: Cell, seed: int, resolver: Resolver) -> Floats:
+def _draw(cell: Cell, resolver: Resolver) -> Floats:
     score = cell.score
     if score.value is None or len(cell.runs) != 1:
         raise MetricError(score.reason or "it is computed from several runs")
     [run] = cell.runs
-    is_effect = score.perturbation is not None and run.record.perturbation is None
-    if is_effect:
-        value, draws = _draw_effect(run, score, seed)
+    if score.perturbation is not None and run.record.perturbation is None:
+        value, draws = _draw_effect(run, score)
     else:
-        value, draws = _draw_score(run, score, seed, resolver)
+        value, draws = _draw_score(run, score, resolver)
     if not np.isclose(value, score.value, rtol=1e-9, atol=1e-12):
         raise MetricError(
             f"{run.run_id}: {score.metric} cannot be computed again from the run, got "
@@ -123,9 +109,7 @@ def _draw(cell: Cell, seed: int, resolver: Resolver) -> Floats:
     return draws
 
 
-def _draw_score(
-    run: Result, score: Score, seed: int, resolver: Resolver
-) -> tuple[float, Floats]:
+def _draw_score(run: Result, score: Score, resolver: Resolver) -> tuple[float, Floats]:
     """Compute a score again, and its replicates."""
     metric, part = _bind(run, score.metric, resolver)
     measured = measured_run(run)
@@ -136,7 +120,7 @@ def _draw_score(
         return float(score.value or 0.0), np.full(REPLICATES, score.value)
     if metric.name not in run.statistics or metric.interval == "none":
         raise MetricError("scores of whole lists or without interval are not resampled")
-    table = measured.table._replace(clusters=sample_units(run, seed))
+    table = measured.table._replace(clusters=sample_units(run))
     groups, statistics = measured.groups, run.statistics[metric.name]
     evidence = evidence_of(metric, statistics, table, groups)
     facet = (score.aggregate or "").partition(":")[2]
@@ -148,19 +132,14 @@ def _draw_score(
     return float(np.mean(scores["value"].to_numpy())), draws
 
 
-def _draw_effect(run: Result, score: Score, seed: int) -> tuple[float, Floats]:
+def _draw_effect(run: Result, score: Score) -> tuple[float, Floats]:
     """Compute a score under perturbation again, each original once; and replicates."""
-    effects, column = find_effects(run), score_column(run, score.metric)
-    if column is None or run.examples is None:
-        raise MetricError("only means of scores of examples are resampled under it")
-    own = run.examples.with_columns(unit=sample_units(run, seed))
-    if score.tag is not None:
-        own = own.filter(pl.col("tags").list.contains(score.tag))
-    members = effects.members(str(score.perturbation))
+    effects, own = find_effects(run), scored_examples(run, score)
+    members, whole = effects.members(str(score.perturbation)), score._replace(tag=None)
     copies = [
-        each.examples.select(INPUT_ID, after=named(column), other="pred")
-        for name, each in zip(effects.perturbations, effects.runs, strict=True)
-        if name.name in members and each.examples is not None
+        scored_examples(each, whole).select(INPUT_ID, after="score", other="pred")
+        for made, each in zip(effects.perturbations, effects.runs, strict=True)
+        if made.name in members
     ]
     before, after = pl.col("before"), pl.col("after")
     least = pl.min_horizontal if score.higher_is_better else pl.max_horizontal
@@ -171,13 +150,13 @@ def _draw_effect(run: Result, score: Score, seed: int) -> tuple[float, Floats]:
         "worst": least(before, after) + 0 * (before + after),
         "agreement": (pl.col("pred") == pl.col("other")).cast(pl.Float64),
     }
-    if score.computed_on not in views:
-        raise MetricError(f"{score.computed_on} is not resampled")
+    if score.computed_on not in views or not copies:
+        raise MetricError(f"{score.computed_on} is not resampled, or has no runs")
     x = pl.col("x")
     worst = x.min() if score.higher_is_better else x.max()
     units = (
-        pl.concat(copies)
-        .join(own.rename({column: "before"}), left_on=INPUT_ID, right_on="id")
+        pl.concat(copies, how="vertical_relaxed")
+        .join(own.rename({"score": "before"}), left_on=INPUT_ID, right_on="id")
         .select("unit", INPUT_ID, x=views[score.computed_on])
         .drop_nulls("x")
         .group_by("unit", INPUT_ID)
@@ -186,6 +165,8 @@ def _draw_effect(run: Result, score: Score, seed: int) -> tuple[float, Floats]:
         .agg(x.sum(), n=pl.len().cast(pl.Float64))
         .sort("unit")
     )
+    if units.height < 2:
+        raise MetricError(_ONE_UNIT)
     sums, keys = units.drop("unit").to_numpy(), unit_keys(units["unit"].cast(str), 0)
     drawn = np.concatenate([weights.T @ sums for weights in draw_weights(keys)])
     with np.errstate(invalid="ignore"):
@@ -202,20 +183,30 @@ def _bind(run: Result, score: str, resolver: Resolver) -> tuple[BoundMetric, str
     raise MetricError("the dataset computes the score itself")
 
 
-def sample_units(run: Result, seed: int) -> pl.Series:
+def scored_examples(run: Result, score: Score) -> pl.DataFrame:
+    """Return the examples of a score's tag, with the columns `unit` and `score`."""
+    column = score_column(run, score.metric)
+    if column is None or run.examples is None:
+        raise MetricError(f"{run.run_id}: examples have no scores of {score.metric}")
+    rows = run.examples.with_columns(unit=sample_units(run), score=named(column))
+    has_tag = True if score.tag is None else pl.col("tags").list.contains(score.tag)
+    return rows.filter(has_tag)
+
+
+def sample_units(run: Result) -> pl.Series:
     """Return a key of the unit of each example: its cluster, original, or itself."""
     assert run.examples is not None  # as it has a scoring table
     names = ["cluster"]
     if run.record.cluster in ((), (INPUT_ID,)):
         names = [INPUT_ID, "id"] if INPUT_ID in run.examples.columns else ["id"]
     units = run.examples.select(pl.coalesce(pl.col(names).cast(pl.String)))
-    return hash_units(units.to_series(), sample_name(run.record), seed)
+    return hash_units(units.to_series(), sample_name(run.record))
 
 
-def hash_units(names: pl.Series, sample: str, seed: int) -> pl.Series:
+def hash_units(names: pl.Series, sample: str) -> pl.Series:
     """Return what decides how often units are drawn, by their names."""
     unique = names.unique().sort()
-    keys = unit_keys((f"{sample}\x1f{name}" for name in unique.to_list()), seed)
+    keys = unit_keys((f"{sample}\x1f{name}" for name in unique.to_list()), 0)
     return names.replace_strict(unique, pl.Series(keys))
 
 
@@ -228,7 +219,7 @@ def _draw_group(evidence: Evidence, group: int, part: str) -> Floats:
             f"extremes or more than {_MOST_VALUES} values are not resampled"
         )
     if (evidence.n_clusters(group) or 0) < 2:
-        raise MetricError("all examples are one unit of the sample")
+        raise MetricError(_ONE_UNIT)
     keys = evidence.units.keys
 
     def draw(units: Integers, first: int, count: int) -> Weights:

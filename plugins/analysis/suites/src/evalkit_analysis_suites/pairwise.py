@@ -19,17 +19,15 @@ from pydantic import BaseModel, Field
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from evalkit.base.columns import named
 from evalkit.errors import DataError, EvalkitError
 from evalkit.statistics.clusters import Floats
 from evalkit.statistics.resampling import Keys
 from evalkit_adapters_rows import validated_rows
-from evalkit_analysis_compare.pairing import score_column
 from evalkit_analysis_suites.draws import (
     REPLICATES,
     draw_weights,
     hash_units,
-    sample_units,
+    scored_examples,
 )
 from evalkit_analysis_suites.ranks import make_rating, mean_of_known
 from evalkit_analysis_suites.records import Cell, Rating
@@ -62,14 +60,13 @@ class Verdicts(NamedTuple):
     0.5 for a tie); `longer` (length of a's response less b's; nan if unknown)."""
 
 
-def read_verdicts(path: str | Path, *, seed: int = 0) -> Verdicts:
+def read_verdicts(path: str | Path) -> Verdicts:
     """Read verdicts of judges or people.
 
     Args:
         path: JSON lines, CSV or another table with `model_a`, `model_b`, `winner` (`a`,
             `b` or `tie`), and optionally `id` of the example, whose verdicts are
             resampled together, and `length_a` and `length_b` of the responses.
-        seed: Seed of the resampling.
 
     Raises:
         DataError: A row is invalid, or there is none.
@@ -89,30 +86,29 @@ def read_verdicts(path: str | Path, *, seed: int = 0) -> Verdicts:
     if not rows:
         raise DataError(f"{path}: file has no verdicts")
     frame = pl.DataFrame(rows, _ROWS, orient="row", infer_schema_length=None)
-    return _number(frame.with_columns(unit=hash_units(frame["unit"], "verdicts", seed)))
+    return _number(frame.with_columns(unit=hash_units(frame["unit"], "verdicts")))
 
 
-def run_verdicts(leaves: Sequence[Mapping[str, Cell]], *, seed: int = 0) -> Verdicts:
+def run_verdicts(leaves: Sequence[Mapping[str, Cell]]) -> Verdicts:
     """Compare each pair of models on each example that both have a score of.
 
     The better score wins; scores that differ by 0.001 or less are a tie.
 
     Args:
         leaves: Cells by model of members without children.
-        seed: Seed of the resampling.
 
     Raises:
         EvalkitError: A metric has no scores of single examples, or no two models have
             scores of one example.
     """
-    parts = [part for cells in leaves for part in _compare(cells, seed)]
+    parts = [part for cells in leaves for part in _compare(cells)]
     if not any(part.height for part in parts):
         raise EvalkitError("no two models have scores of one example")
     return _number(pl.concat(parts))
 
 
-def _compare(cells: Mapping[str, Cell], seed: int) -> Iterator[pl.DataFrame]:
-    scores = {model: _example_scores(cell, seed) for model, cell in cells.items()}
+def _compare(cells: Mapping[str, Cell]) -> Iterator[pl.DataFrame]:
+    scores = {model: _example_scores(cell) for model, cell in cells.items()}
     for (a, one), (b, other) in combinations(scores.items(), 2):
         both = one.join(other, on=["unit", "id"])
         x, y = both["score"].to_numpy(), both["score_right"].to_numpy()
@@ -122,22 +118,18 @@ def _compare(cells: Mapping[str, Cell], seed: int) -> Iterator[pl.DataFrame]:
         yield both.select("unit", *models, outcome=pl.Series(outcome), longer=longer)
 
 
-def _example_scores(cell: Cell, seed: int) -> pl.DataFrame:
+def _example_scores(cell: Cell) -> pl.DataFrame:
     """Return `unit`, `id` and `score` of each example; higher is better."""
     [run], score = cell.runs, cell.score
-    column = score_column(run, score.metric)
-    is_known = score.higher_is_better is not None and score.computed_on == "all"
-    if column is None or run.examples is None or not is_known:
+    if score.higher_is_better is None or score.computed_on != "all":
         raise EvalkitError(
-            f"{run.run_id}: {score.metric} must be a mean of scores of examples with a "
-            "direction to rate models by pairs. Use another metric"
+            f"{run.run_id}: {score.metric} has no direction, or is an effect of "
+            "perturbations. Use another metric to rate models by pairs"
         )
-    frame = run.examples.with_columns(unit=sample_units(run, seed))
-    if score.tag is not None:
-        frame = frame.filter(pl.col("tags").list.contains(score.tag))
-    oriented = named(column) if score.higher_is_better else -named(column)
-    scores = frame.select("unit", "id", score=oriented).drop_nulls("score")
-    return scores.group_by("unit", "id").agg(pl.col("score").mean()).sort("unit", "id")
+    sign = 1 if score.higher_is_better else -1
+    scores = scored_examples(run, score).drop_nulls("score")
+    oriented = pl.col("score").mean() * sign
+    return scores.group_by("unit", "id").agg(oriented).sort("unit", "id")
 
 
 def _number(frame: pl.DataFrame) -> Verdicts:

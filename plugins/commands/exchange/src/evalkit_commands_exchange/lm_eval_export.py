@@ -14,6 +14,7 @@ from evalkit_commands_exchange.exported import (
     input_text,
     last_date,
     rows_of,
+    size,
     texts_of,
     whole_scores,
 )
@@ -40,6 +41,11 @@ def write(runs: Sequence[Result], notices: list[str]) -> Iterator[tuple[str, str
                 yield path, "".join(f"{line}\n" for line in lines)
 
 
+def _name(score: str) -> str:
+    """Name a score; behind a comma the harness has the name of the filter."""
+    return _NAMES.get(score, score).replace(",", ";")
+
+
 def _filter(run: Result) -> str:
     """Name what took answers out of the responses."""
     return "none" if run.record.extraction is None else "extracted"
@@ -53,7 +59,6 @@ def _results(
         "group_subtasks": {task: [] for task, _ in tasks},
         "configs": {},
         "versions": {task: run.record.data.version for task, run in tasks},
-        "n-shot": {},
         "higher_is_better": {},
         "n-samples": {},
         "config": {"model": model},
@@ -62,8 +67,7 @@ def _results(
     }
     for task, run in tasks:
         scores = {
-            _NAMES.get(name, name): score
-            for name, score in whole_scores(run, notices).items()
+            _name(name): score for name, score in whole_scores(run, notices).items()
         }
         found["results"][task] = {"alias": task}
         for name, score in scores.items():
@@ -75,8 +79,8 @@ def _results(
         found["higher_is_better"][task] = {
             name: score.higher_is_better for name, score in scores.items()
         }
-        examples = run.record.counts.examples
-        found["n-samples"][task] = {"original": examples, "effective": examples}
+        counts = {"original": run.record.counts.examples, "effective": size(run)}
+        found["n-samples"][task] = counts
         found["configs"][task] = _config(task, run)
     return found
 
@@ -97,7 +101,7 @@ def _config(task: str, run: Result) -> dict[str, Any]:
 
 def _samples(run: Result, notices: list[str]) -> Iterator[dict[str, Any]]:
     for number, row in enumerate(rows_of(run, notices)):
-        scores = {_NAMES.get(name, name): x for name, x in row["scores"].items()}
+        scores = {_name(name): x for name, x in row["scores"].items()}
         predictions = texts_of(row["pred"]) or [""]
         answers, response = texts_of(row["answer"]), row.get("input/response")
         request = {"arg_0": input_text(row["inputs"]), "arg_1": {}}

@@ -77,9 +77,9 @@ def _results(runs: Iterable[Result], notices: list[str]) -> dict[str, Any]:
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    known = [*values]
-    numbers = [each for each in known if each is not None]
-    return fmean(numbers) if len(numbers) == len(known) else None
+    given = [*values]
+    known = [value for value in given if value is not None]
+    return fmean(known) if known == given else None
 
 
 def _pragmatics(runs: Sequence[Result]) -> float | None:

@@ -20,9 +20,9 @@ MEAN, MODEL = "mean", "model"
 """Columns that every leaderboard can be sorted by."""
 
 _METHODS = {
-    "win-rate": "% of the other models that it scores better than, a tie as a half, "
-    "on average over the columns",
-    "mean-rank": "average rank over the columns; lower is better",
+    "win-rate": "% of the other models that the model beats, averaged over the "
+    "columns; a tie counts half",
+    "mean-rank": "rank averaged over the columns; lower is better",
     "dynascore": "weighted mean of metrics, each converted into the main one (Ma et "
     "al. 2021)",
     "elo": "rating by pairwise verdicts; a lead of 400 is odds of 10 to 1",
@@ -173,8 +173,8 @@ def explanations(board: Board, depth: int | None = 1) -> list[str]:
         lines.append(f"{method}: {_METHODS[method]}")
     if any(column.ranks for column in columns):
         lines.append(
-            "rank: all ranks that the model may have; the ranges of a column hold "
-            f"together with {100 * board.confidence:g} % confidence"
+            "rank: range of the true rank; all ranges of a column hold at once with "
+            f"{100 * board.confidence:g} % confidence"
         )
     return lines
 

@@ -23,19 +23,7 @@ _TOLERANCE = 1e-6
 
 
 def evaluate_imported(run: ImportedRun, out: Path, registry: Registry) -> Result:
-    """Evaluate the responses of an imported run, and write the run.
-
-    Args:
-        run: The run of the other tool.
-        out: Folder of runs; the dataset goes to `imported` in it.
-        registry: Where plugins are found.
-
-    Returns:
-        The run; its table `original.parquet` holds the tool's scores beside evalkit's.
-
-    Raises:
-        EvalkitError: The responses cannot be evaluated.
-    """
+    """Evaluate the responses of an imported run, and write the dataset and the run."""
     import polars as pl
 
     from evalkit import EvaluationOptions, evaluate_with
@@ -98,11 +86,12 @@ def _find(
     metric = score.computed_by
     if metric is None or metric not in result:
         return None
-    name, place = result[metric].metric, (score.tag, score.perturbation)
+    place = score.tag, score.perturbation, score.computed_on
     for own in computed:
-        is_same = (own.metric, own.tag, own.perturbation) == (name, *place)
-        is_kind = score.perturbation is None or own.computed_on == score.computed_on
-        if is_same and is_kind and own.value is not None and not own.aggregate:
+        computed_on = own.perturbation and own.computed_on
+        is_same = (own.tag, own.perturbation, computed_on) == place
+        is_whole = own.metric == result[metric].metric and own.aggregate is None
+        if is_same and is_whole and own.value is not None:
             return own.value * score.scale
     return None
 

@@ -42,6 +42,7 @@ from evalkit_analysis_suites.records import Cell
 REPLICATES = DRAWS_OF_SUMS
 """Number of bootstrap replicates."""
 
+_ONE_UNIT = "all examples are one unit of the sample"
 _MOST_VALUES, _MOST_WEIGHTS = 20_000, 5_000_000
 """Distinct keys (such as label pairs) or kept values of a score that is resampled, and
 weights that are held at a time."""
@@ -149,12 +150,12 @@ def _draw_effect(run: Result, score: Score) -> tuple[float, Floats]:
         "worst": least(before, after) + 0 * (before + after),
         "agreement": (pl.col("pred") == pl.col("other")).cast(pl.Float64),
     }
-    if score.computed_on not in views:
-        raise MetricError(f"{score.computed_on} is not resampled")
+    if score.computed_on not in views or not copies:
+        raise MetricError(f"{score.computed_on} is not resampled, or has no runs")
     x = pl.col("x")
     worst = x.min() if score.higher_is_better else x.max()
     units = (
-        pl.concat(copies)
+        pl.concat(copies, how="vertical_relaxed")
         .join(own.rename({"score": "before"}), left_on=INPUT_ID, right_on="id")
         .select("unit", INPUT_ID, x=views[score.computed_on])
         .drop_nulls("x")
@@ -164,6 +165,8 @@ def _draw_effect(run: Result, score: Score) -> tuple[float, Floats]:
         .agg(x.sum(), n=pl.len().cast(pl.Float64))
         .sort("unit")
     )
+    if units.height < 2:
+        raise MetricError(_ONE_UNIT)
     sums, keys = units.drop("unit").to_numpy(), unit_keys(units["unit"].cast(str), 0)
     drawn = np.concatenate([weights.T @ sums for weights in draw_weights(keys)])
     with np.errstate(invalid="ignore"):
@@ -216,7 +219,7 @@ def _draw_group(evidence: Evidence, group: int, part: str) -> Floats:
             f"extremes or more than {_MOST_VALUES} values are not resampled"
         )
     if (evidence.n_clusters(group) or 0) < 2:
-        raise MetricError("all examples are one unit of the sample")
+        raise MetricError(_ONE_UNIT)
     keys = evidence.units.keys
 
     def draw(units: Integers, first: int, count: int) -> Weights:

@@ -86,7 +86,8 @@ def make_board(
     if len(levels) > 1:
         shown = " and ".join(f"{100 * level:g} %" for level in levels)
         pool.notices.append(f"intervals of runs are of {shown}; ranks are of 95 %")
-    not_drawn = "" if ranks else "ranks were not computed"
+    shares_examples = len({leaf.data for leaf in leaves}) < len(leaves)
+    not_drawn = "" if ranks or shares_examples else "ranks were not computed"
     values: dict[Leaf, Values] = {}
     for leaf, groups in cells.items():
         progress(f"resampling {leaf.label}", len(values) / len(leaves))

@@ -14,6 +14,7 @@ import argparse
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -36,7 +37,7 @@ from evalkit_analysis_suites.records import Cell, Ranks, make_score
 
 Random = np.random.Generator
 LEVEL = 0.95
-ABILITIES = np.linspace(0.3, 0.5, 12)
+ABILITIES, EQUAL = np.linspace(0.3, 0.5, 12), np.full(12, 0.4)
 MODELS = [f"m{number:02}" for number in range(12)]
 CHANCE = 0.25
 REGISTRY = evalkit.Registry()
@@ -57,14 +58,13 @@ class Leaf(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Examples of one dataset, with the answers of all models."""
+    """Examples of a dataset; those with the tag `t` are harder."""
 
     name: str
     right: Any
     """Of shape (examples, models)."""
     abilities: Floats
     tagged: Any
-    """Whether each example has the tag `t`, which makes it harder."""
     clusters: Integers | None
 
 
@@ -102,6 +102,7 @@ def make_run(model: str, sample: Sample, right: Any) -> Result:
     gold = np.where(np.arange(n) % 2, "a", "b")
     predicted = np.where(right, gold, np.where(gold == "a", "b", "a"))
     nothing = [None] * n
+    clusters: Any = nothing if sample.clusters is None else sample.clusters
     examples = pl.DataFrame(
         {
             "id": [f"{number}" for number in range(n)],
@@ -109,9 +110,7 @@ def make_run(model: str, sample: Sample, right: Any) -> Result:
             "answer": gold,
             "pred": predicted,
             "tags": [["t"] if tagged else [] for tagged in sample.tagged],
-            "cluster": pl.Series(
-                nothing if sample.clusters is None else sample.clusters, dtype=pl.UInt64
-            ),
+            "cluster": pl.Series(clusters, dtype=pl.UInt64),
             "status": ["scored"] * n,
         }
     )
@@ -124,7 +123,7 @@ def make_run(model: str, sample: Sample, right: Any) -> Result:
     }
     statistics = {
         "accuracy": rows.with_columns(correct=shares, examples=one),
-        "macro-f1": rows.with_columns(**labels),
+        "macro-f1": rows.with_columns(**labels, count=one),
     }
     cluster = () if sample.clusters is None else ("document",)
     record = RECORD.changed(model=model, dataset=sample.name, cluster=cluster)
@@ -153,11 +152,8 @@ def leaf(sample: Sample, tag: str | None = None, metric: str = "accuracy") -> Le
 def macro_f1(right: Any) -> float:
     """Compute macro-F1 of labels that take turns."""
     is_a = np.arange(len(right)) % 2 == 1
-    scores = []
-    for gold in (is_a, ~is_a):
-        hits, said = (gold & right).sum(), (gold == right).sum()
-        scores.append(2 * hits / (gold.sum() + said))
-    return float(np.mean(scores))
+    parts = ((x & right).sum() / (x.sum() + (x == right).sum()) for x in (is_a, ~is_a))
+    return float(sum(parts))
 
 
 def normalized(value: Any) -> Any:
@@ -208,18 +204,15 @@ def floored(random: Random) -> Leaves:
     return weighted([1 / 3] * 3, map(leaf, samples))
 
 
-def equal(random: Random) -> Leaves:
-    """Draw five datasets of 100 examples for models that are equally good."""
-    return independent(random, np.full(12, 0.4))
-
-
 WORLDS: dict[str, Callable[[Random], Leaves]] = {
     "5 independent datasets of 100": independent,
     "metrics, tag, perturbation of 300": shared,
     "60 clusters of 5, with a tag": clustered,
     "nested means of 20, 1000, 1000": nested,
     "normalized with floor, 3 of 100": floored,
-    "12 equal models, 5 datasets of 100": equal,
+    "12 equal models, 5 datasets of 100": partial(
+        independent, abilities=np.full(12, 0.4)
+    ),
 }
 
 

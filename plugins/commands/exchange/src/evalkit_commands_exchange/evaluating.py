@@ -31,8 +31,12 @@ def evaluate_imported(run: ImportedRun, out: Path, registry: Registry) -> Result
 
     path = _write_dataset(run, out / FOLDER)
     dataset = f"{path}:extract={run.extractor}" if run.extractor else str(path)
+    columns = {name for row in run.examples for name in row} - {"uid", "tags", "answer"}
     options = EvaluationOptions(
-        extra_metrics=run.metrics, on_missing="skip", on_invalid="skip"
+        extra_metrics=run.metrics,
+        on_missing="skip",
+        on_invalid="skip",
+        keep=sorted(columns),
     )
     given: dict[str, Any] = {"model": run.model, "registry": registry}
     with TemporaryDirectory(prefix="evalkit-import-") as folder:

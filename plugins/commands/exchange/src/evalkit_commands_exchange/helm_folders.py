@@ -67,7 +67,7 @@ def read_helm(folder: Path) -> ImportedRun:
         tool="HELM",
         source=folder,
         files=[folder / name for name in FILES if (folder / name).is_file()],
-        dataset=component_name("helm", name, own),
+        dataset=component_name("helm", name.removeprefix("helm-"), own),
         model=adapter.get("model_deployment") or adapter.get("model") or "model",
         description=f"HELM: {name} ({value_at(spec, 'scenario_spec.class_name')})",
         examples=examples[0],

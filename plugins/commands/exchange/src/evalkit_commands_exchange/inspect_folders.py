@@ -47,11 +47,11 @@ def read_inspect(path: Path) -> ImportedRun:
     for sample in samples:
         [response] = to_response.adapt_row(sample)
         values = object_of(sample.get("scores") or {}, "scores")
-        if is_choice and "error" not in response:
-            answer = value_at(values, "choice.answer")
+        if is_choice and not has_several and "error" not in response:
+            answer = (values.get("choice") or {}).get("answer")
             response |= {"answer": _named(answer, sample["choices"])}
         computed = {
-            score.column: _worth(values.get(score.metric.partition("/")[0]))
+            score.column: _worth(values.get(score.metric.rpartition("/")[0]))
             for score in scores
             if score.column
         }

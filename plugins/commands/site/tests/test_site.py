@@ -246,7 +246,7 @@ def test_scores_that_are_not_comparable_are_apart(
     path.write_text(json.dumps(record))
     assert invoke("site").exit_code == 0
     page = Page((tmp_path / "public" / "datasets" / "news.html").read_text())
-    assert "Not comparable with the scores above: version: " in page.text
+    assert "Not comparable with most scores: version: 1 and 2" in page.text
     found = index_of(tmp_path / "public")
     kinds = {run["model"]: run["kind"] for run in found["runs"]}
     assert kinds["bad"] == kinds[HOSTILE]

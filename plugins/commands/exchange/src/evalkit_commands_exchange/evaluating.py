@@ -23,19 +23,7 @@ _TOLERANCE = 1e-6
 
 
 def evaluate_imported(run: ImportedRun, out: Path, registry: Registry) -> Result:
-    """Evaluate the responses of an imported run, and write the run.
-
-    Args:
-        run: The run of the other tool.
-        out: Folder of runs; the dataset goes to `imported` in it.
-        registry: Where plugins are found.
-
-    Returns:
-        The run; its table `original.parquet` holds the tool's scores beside evalkit's.
-
-    Raises:
-        EvalkitError: The responses cannot be evaluated.
-    """
+    """Evaluate the responses of an imported run, and write the dataset and the run."""
     import polars as pl
 
     from evalkit import EvaluationOptions, evaluate_with
@@ -43,8 +31,12 @@ def evaluate_imported(run: ImportedRun, out: Path, registry: Registry) -> Result
 
     path = _write_dataset(run, out / FOLDER)
     dataset = f"{path}:extract={run.extractor}" if run.extractor else str(path)
+    columns = {name for row in run.examples for name in row} - {"uid", "tags", "answer"}
     options = EvaluationOptions(
-        extra_metrics=run.metrics, on_missing="skip", on_invalid="skip"
+        extra_metrics=run.metrics,
+        on_missing="skip",
+        on_invalid="skip",
+        keep=sorted(columns),
     )
     given: dict[str, Any] = {"model": run.model, "registry": registry}
     with TemporaryDirectory(prefix="evalkit-import-") as folder:
@@ -98,11 +90,12 @@ def _find(
     metric = score.computed_by
     if metric is None or metric not in result:
         return None
-    name, place = result[metric].metric, (score.tag, score.perturbation)
+    place = score.tag, score.perturbation, score.computed_on
     for own in computed:
-        is_same = (own.metric, own.tag, own.perturbation) == (name, *place)
-        is_kind = score.perturbation is None or own.computed_on == score.computed_on
-        if is_same and is_kind and own.value is not None and not own.aggregate:
+        computed_on = own.perturbation and own.computed_on
+        is_same = (own.tag, own.perturbation, computed_on) == place
+        is_whole = own.metric == result[metric].metric and own.aggregate is None
+        if is_same and is_whole and own.value is not None:
             return own.value * score.scale
     return None
 

@@ -15,7 +15,6 @@ from evalkit_cli.commanding import (
     echo_json,
     json_option,
     plugin_output_to_stderr,
-    quiet_option,
     watched,
 )
 
@@ -40,14 +39,12 @@ if TYPE_CHECKING:
 )
 @click.option("--dry-run", is_flag=True, help="List the runs, and write nothing.")
 @json_option
-@quiet_option
 def import_command(
     folder: Path,
     out: Path,
     only: tuple[str, ...],
     dry_run: bool,
     as_json: bool,
-    quiet: bool,
 ) -> None:
     """Import the runs of other tools in a folder.
 
@@ -68,7 +65,7 @@ def import_command(
     from evalkit import Registry
     from evalkit_commands_exchange.importing import import_runs
 
-    with plugin_output_to_stderr(), watched(quiet) as progress:
+    with plugin_output_to_stderr(), watched(False) as progress:
         imported = import_runs(
             folder, out, Registry(), only=only, dry_run=dry_run, progress=progress
         )
@@ -76,7 +73,7 @@ def import_command(
         echo_json(_record(imported))
     elif imported.runs:
         _print(imported)
-    _report(imported, folder, quiet=quiet)
+    _report(imported, folder)
     if imported.failures or not imported.runs:
         raise click.exceptions.Exit(1)
 
@@ -89,9 +86,6 @@ def _record(imported: Imported) -> dict[str, Any]:
             "dataset": run.dataset if result is None else result.dataset,
             "model": run.model,
             "run": result and str(result.path),
-            "perturbed": [
-                str(each.path) for each in (result and result.perturbed) or ()
-            ],
             "scores": compared,
         }
         for run, result, compared in imported.runs
@@ -126,16 +120,15 @@ def _number(value: float | None) -> str:
     return NO_VALUE if value is None else f"{value:.4f}".rstrip("0").rstrip(".")
 
 
-def _report(imported: Imported, folder: Path, *, quiet: bool) -> None:
+def _report(imported: Imported, folder: Path) -> None:
     """Print what was not imported."""
     for failure in imported.failures:
         echo(f"evalkit: error: {failure}", err=True)
     if not imported.runs and not imported.failures:
-        echo(f"evalkit: error: {folder}: no run of another tool", err=True)
-    if not quiet:
-        written = [result for _, result, _ in imported.runs if result is not None]
-        echo(f"{len(written)} of {len(imported.runs)} runs written", err=True)
-    if imported.unread and not quiet:
+        echo(f"evalkit: error: {folder}: no matching run of another tool", err=True)
+    written = [result for _, result, _ in imported.runs if result]
+    echo(f"{len(written)} of {len(imported.runs)} runs written", err=True)
+    if imported.unread:
         names = ", ".join(str(path.relative_to(folder)) for path in imported.unread[:5])
         count = len(imported.unread)
         echo(f"{count} files are of no imported run, such as {names}", err=True)

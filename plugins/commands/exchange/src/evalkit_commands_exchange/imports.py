@@ -17,7 +17,6 @@ class OriginalScore(NamedTuple):
     metric: str
     """Name that the tool gives it."""
     tool: float | None
-    """The number."""
     counterpart: str | None = None
     """Metric of evalkit that computes the same, or nearly so."""
     column: str | None = None
@@ -55,12 +54,12 @@ class ImportedRun(NamedTuple):
     """The files that were read."""
     dataset: str
     model: str
-    description: str
-    examples: Sequence[Row]
-    responses: Sequence[Row]
     scores: Sequence[OriginalScore]
     settings: Mapping[str, Any]
     """Settings of the tool and of the model."""
+    examples: Sequence[Row] = ()
+    responses: Sequence[Row] = ()
+    description: str = ""
     version: str = "1"
     """Version of the dataset."""
     tags: Sequence[str] = ()

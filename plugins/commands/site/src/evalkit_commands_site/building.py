@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from evalkit import Registry, read_run
-from evalkit.errors import EvalkitError
+from evalkit.errors import DataError, EvalkitError
 from evalkit_analysis_suites.board import make_board
 from evalkit_analysis_suites.kind import find_suite
 from evalkit_commands_site.frame import assets, document
@@ -51,6 +51,7 @@ Progress = Callable[[str, float], None]
 def site_files(
     collection: Collection,
     boards: Sequence[Board],
+    reasons: Sequence[str],
     title: str,
     examples: int,
     progress: Progress,
@@ -91,7 +92,8 @@ def site_files(
     for board in boards:
         content = hide_paths(board_content(board), collection.every)
         yield page(board_page(board), board_name(board), content)
-    yield page("index.html", title, start_page(collection, boards))
+    content = hide_paths(start_page(collection, boards, reasons), collection.every)
+    yield page("index.html", title, content)
 
 
 def make_boards(
@@ -99,7 +101,7 @@ def make_boards(
 ) -> tuple[list[Board], list[str]]:
     """Make the leaderboards of all datasets and of suites, by default the installed.
 
-    Returns them, and why installed suites have none.
+    Returns them, and why others could not be made.
     """
     registry = Registry()
     installed = [each.name for each in registry.catalog.of_kind("suites")]
@@ -111,5 +113,7 @@ def make_boards(
         except EvalkitError as error:
             if name in suites:
                 raise
-            reasons.append(f"no leaderboard of {name or 'all datasets'}: {error}")
+            # an installed suite without runs is no news; a broken one is
+            if name is None or type(error) is not DataError:
+                reasons.append(f"no leaderboard of {name or 'all datasets'}: {error}")
     return boards, reasons

@@ -25,10 +25,13 @@
   }
 
   function offerRuns(one, other) {
-    const runs = site.runs.filter((run) => run.dataset === dataset.value);
+    const isPerturbed = (run) => run.perturbation !== "";
+    const runs = site.runs.filter((run) => run.dataset === dataset.value)
+      .sort((a, b) => isPerturbed(a) - isPerturbed(b));
     const values = runs.map((run) => [run.id, label(run)]);
     offer(first, values, one);
-    const next = runs.find((run) => run.id !== first.value && run.model !== byId.get(first.value).model);
+    const others = runs.filter((run) => run.id !== first.value);
+    const next = others.find((run) => run.kind === byId.get(first.value).kind) ?? others[0];
     offer(second, values, other ?? next?.id);
   }
 

@@ -60,6 +60,11 @@ class SiteRun(NamedTuple):
         return str(self.record.dataset)
 
     @property
+    def perturbation(self) -> str:
+        """What made its examples; "" for unperturbed ones."""
+        return self.record.perturbation.name if self.record.perturbation else ""
+
+    @property
     def moment(self) -> str:
         """When the run was evaluated, in UTC; "" if it is not known."""
         started = self.summary.started
@@ -81,7 +86,7 @@ class RunGroup(NamedTuple):
     runs: list[SiteRun]
     """The best first."""
     apart: str
-    """Why they are not beside the runs of the first group; "" for the first."""
+    """Why they are not in the largest group of this perturbation; "" for that."""
 
 
 class Collection:
@@ -111,8 +116,9 @@ class Collection:
 
     @cached_property
     def datasets(self) -> dict[str, list[SiteRun]]:
-        """Runs by dataset, in alphabetical order."""
-        return _sorted_by(self.runs, lambda run: run.dataset)
+        """Runs by dataset, in alphabetical order, those of perturbed examples last."""
+        runs = sorted(self.runs, key=lambda run: run.perturbation)
+        return _sorted_by(runs, lambda run: run.dataset)
 
     @cached_property
     def models(self) -> dict[str, list[SiteRun]]:
@@ -132,27 +138,26 @@ class Collection:
     def groups(self, dataset: str) -> list[RunGroup]:
         """Put runs of a dataset together whose main scores are comparable."""
         groups: list[list[SiteRun]] = []
-        reasons: list[str] = []
         for run in self.datasets[dataset]:
-            if run.summary.headline is None:
-                continue
-            apart = ""
-            for members in groups:
-                found = self._apart(members, run)
-                if not found:
-                    members.append(run)
-                    break
-                apart = apart or found
-            else:
-                groups.append([run])
-                reasons.append(apart)
-        return [
-            RunGroup(sorted(members, key=_worse), apart)
-            for members, apart in zip(groups, reasons, strict=True)
-        ]
+            if run.summary.headline is not None:
+                fitting = (each for each in groups if not self._apart(each, run))
+                members = next(fitting, [])
+                if not members:
+                    groups.append(members)
+                members.append(run)
+        groups.sort(key=lambda members: (members[0].perturbation, -len(members)))
+        found: list[RunGroup] = []
+        first: dict[str, list[SiteRun]] = {}
+        for members in groups:
+            main = first.setdefault(members[0].perturbation, members)
+            why = "" if main is members else self._apart(main, members[0])
+            found.append(RunGroup(sorted(members, key=_worse), why))
+        return found
 
     def _apart(self, members: Sequence[SiteRun], run: SiteRun) -> str:
         """Say why a main score cannot stand beside others; "" if it can."""
+        if members[0].perturbation != run.perturbation:
+            return "other perturbation"
         names = [score_label(each) for each in map(headline_of, (members[0], run))]
         if names[0] != names[1]:
             return f"main score: {names[0]} and {names[1]}"

@@ -12,7 +12,6 @@ from evalkit_cli.commanding import (
     score_label,
     show_coverage,
     show_interval,
-    show_n,
     show_value,
 )
 from evalkit_commands_report.gathering import Gathered, Shown
@@ -107,7 +106,7 @@ def _table(caption: str, header: Sequence[str], rows: list[list[Child]]) -> Mark
 
 def _run_row(run: SiteRun, up: str) -> list[Child]:
     record, score = run.record, run.summary.headline
-    perturbed = record.perturbation and f"perturbed by {record.perturbation.name}"
+    perturbed = f"perturbed by {run.perturbation}" if run.perturbation else ""
     dataset = element("a", run.dataset, href=up + page_of("datasets", run.dataset))
     model = element("a", run.model, href=up + page_of("models", run.model))
     last: list[Child] = [run.moment, record.status, run.link(up)]
@@ -121,7 +120,7 @@ def _run_row(run: SiteRun, up: str) -> list[Child]:
         exact(show_value(score), score.value),
         show_interval(score, record.bounds),
         fragment(
-            exact(show_n(score), score.n),
+            exact(str(score.n), score.n),
             element("small", f"{share} scored") if share else None,
         ),
         score_label(score),
@@ -211,10 +210,11 @@ def _group(group: RunGroup, number: int) -> Markup:
         label = f"{run.model} ({run.record.run_id})" if several else run.model
         result = Result(run.record, [score], (), None)
         shown.append(Shown(result, run.link("../", label), place))
-    title, why = "Scores", None
+    name = group.runs[0].perturbation
+    title, why = f"Scores, perturbed by {name}" if name else "Scores", None
     if group.apart:
-        title = f"Scores that are not comparable ({number})"
-        text = f"Not comparable with the scores above: {group.apart}."
+        title += " that are not comparable"
+        text = f"Not comparable with most scores: {group.apart}."
         why = element("p", text, class_="warning")
     table_ = headline_table(Gathered(group.runs[0].dataset, shown))
     name = f"group-{number}"

@@ -20,7 +20,6 @@ from evalkit_commands_site.gathering import Collection, Facets, SiteRun, page_na
 
 if TYPE_CHECKING:
     from evalkit import Score
-    from evalkit.runs import RunRecord
 
 INDEX = "data/index.js"
 
@@ -50,7 +49,7 @@ def index_script(collection: Collection, facets: Iterable[Facets]) -> str:
             "scores": scores_file(run),
             "dataset": run.dataset,
             "model": run.model,
-            "perturbation": run.record.perturbation and run.record.perturbation.name,
+            "perturbation": run.perturbation,
             "moment": run.moment,
             "kind": run.kind,
             "metrics": number(facet.metrics),
@@ -77,37 +76,36 @@ def index_script(collection: Collection, facets: Iterable[Facets]) -> str:
 
 def scores_script(run: SiteRun, scores: Iterable[Score]) -> str:
     """Return the script that holds the scores of a run."""
-    rows = [_row(score, run.record) for score in scores]
+    rows = [_row(score, run) for score in scores]
     key = script_json(page_name(run.record.fingerprint))
     return f"window.evalkitSite.scores[{key}] = {script_json(rows)};\n"
 
 
-def _row(score: Score, record: RunRecord) -> list[Any]:
+def _row(score: Score, run: SiteRun) -> list[Any]:
     """Return what the comparison of two runs shows of a score."""
-    names = record.metric_names
     share, _ = show_coverage(score)
     value = None if score.value is None else score.value * score.scale
     return [
-        metric_of(score.metric, names) or score.metric,
+        metric_of(score.metric, run.record.metric_names) or score.metric,
         for_terminal(score_label(score)),
-        for_terminal(_about(score)),
+        for_terminal(_about(score, run.perturbation)),
         score.is_whole or (score.aggregate or "").startswith("macro:"),
         value if value is not None and math.isfinite(value) else None,
         show_value(score),
-        show_interval(score, record.bounds),
+        show_interval(score, run.record.bounds),
         show_n(score),
         f"{share} scored" if share else "",
         for_terminal("; ".join(filter(None, (score.flag, score.reason)))),
     ]
 
 
-def _about(score: Score) -> str:
+def _about(score: Score, perturbation: str) -> str:
     """Name the examples that a score is about."""
     kind, _, facet = (score.aggregate or "").partition(":")
     parts = [
         f"{kind} of {facet}" if kind in ("worst", "gap") else "",
         score.tag or "",
-        score.perturbation or "",
+        "" if score.perturbation == perturbation else score.perturbation or "",
         "" if score.computed_on == "all" else score.computed_on,
     ]
     return ", ".join(part for part in parts if part) or "all examples"

@@ -116,11 +116,7 @@ def make_run(model: str, sample: Sample, right: Any) -> Result:
     )
     rows = pl.DataFrame({"position": pl.int_range(n, dtype=pl.UInt32, eager=True)})
     one, shares = pl.lit(1.0), pl.Series(right.astype(float))
-    labels: Any = {
-        "gold": pl.Series(gold),
-        "predicted": pl.Series(predicted),
-        "count": one,
-    }
+    labels = {"gold": pl.Series(gold), "predicted": pl.Series(predicted)}
     statistics = {
         "accuracy": rows.with_columns(correct=shares, examples=one),
         "macro-f1": rows.with_columns(**labels, count=one),

@@ -20,8 +20,8 @@ MEAN, MODEL = "mean", "model"
 """Columns that every leaderboard can be sorted by."""
 
 _METHODS = {
-    "win-rate": "% of the other models that the model beats, averaged over the "
-    "columns; a tie counts half",
+    "win-rate": "% of the other models that the model beats, on average; a tie counts "
+    "half",
     "mean-rank": "rank averaged over the columns; lower is better",
     "dynascore": "weighted mean of metrics, each converted into the main one (Ma et "
     "al. 2021)",
@@ -31,6 +31,9 @@ _METHODS = {
     "2024)",
 }
 """Explanations of ratings."""
+
+_OVER_COLUMNS = ("win-rate", "mean-rank")
+"""Ratings whose `n` is a number of columns."""
 
 _INTERVALS = {
     "mover": "intervals of means: MOVER, which takes datasets as independent",
@@ -208,8 +211,8 @@ def notices_of(board: Board) -> list[str]:
     notices += [
         f"{', '.join(found)}: no ranks: {why}" for why, found in unranked.items()
     ]
-    if board.rating is not None and board.rating.method in ("win-rate", "mean-rank"):
-        method, scores, _ = board.rating
+    method, scores, _ = board.rating or ("", {}, {})
+    if method in _OVER_COLUMNS and board.root.children:
         most = max(score.n for score in scores.values())
         notices += [
             f"{method}: {model} is rated on {score.n} of {most} columns"

@@ -114,7 +114,7 @@ MOST_NOTICES = 20
 )
 @click.option(
     "--sort",
-    metavar="mean|RATING|model|DATASET",
+    metavar="COLUMN",
     help="Column to sort by. Default: the rating of the suite, else the mean.",
 )
 @click.option(

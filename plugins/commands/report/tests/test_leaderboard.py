@@ -201,7 +201,7 @@ def test_a_suite_has_levels_and_a_rating(invoke: Invoke) -> None:
         assert lines[1].split()[0] == first
     done = invoke(*tell, "--sort", "flim")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "none of mean, mean-rank, film, all, all/food, model" in done.stderr
+    assert "none of bench, mean-rank, film, all, all/food, model" in done.stderr
 
 
 def test_worst_cases_stand_beside_scores(invoke: Invoke, runs: Path) -> None:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "md", "csv", "latex", "json", "html")
 
+MOST_NOTICES = 20
+"""Notices that are printed beside a table."""
+
 
 @click.command("leaderboard")
 @click.argument(
@@ -111,7 +114,7 @@ FORMATS = ("table", "md", "csv", "latex", "json", "html")
 )
 @click.option(
     "--sort",
-    metavar="mean|RATING|model|DATASET",
+    metavar="COLUMN",
     help="Column to sort by. Default: the rating of the suite, else the mean.",
 )
 @click.option(
@@ -204,10 +207,15 @@ def _board_of_runs(
 def _board_of_verdicts(
     path: Path, method: PairwiseMethod, reference: str | None
 ) -> Board:
-    from evalkit_analysis_suites.pairwise import rate_verdicts, read_verdicts
+    from evalkit.errors import PluginLoadError
     from evalkit_analysis_suites.records import Board, Member
     from evalkit_commands_report.leaderboard_columns import sort_models
 
+    try:
+        from evalkit_analysis_suites.pairwise import rate_verdicts, read_verdicts
+    except ModuleNotFoundError as error:
+        hint = "Install it: pip install 'evalkit-analysis-suites[pairwise]'"
+        raise PluginLoadError(f"--verdicts: {error}. {hint}") from error
     verdicts = read_verdicts(path)
     rating = rate_verdicts(verdicts, method, reference=reference)
     board = Board("", Member("", (), {}, 0), verdicts.models, rating, 0.95, ())
@@ -223,8 +231,11 @@ def _print(board: Board, depth: int, table_format: str, quiet: bool) -> None:
     from evalkit_commands_report.leaderboard_page import board_page
     from evalkit_commands_report.leaderboard_values import as_json, csv_rows
 
-    notes = [*explanations(board, depth), *(f"notice: {n}" for n in notices_of(board))]
-    notes = [] if quiet else notes
+    notices = [f"notice: {each}" for each in notices_of(board)]
+    if len(notices) > MOST_NOTICES:
+        rest = f"notice: {len(notices) - MOST_NOTICES} more; --json has all"
+        notices = [*notices[:MOST_NOTICES], rest]
+    notes = [] if quiet else [*explanations(board, depth), *notices]
     if table_format == "json":
         echo_json(as_json(board))
     elif table_format == "html":

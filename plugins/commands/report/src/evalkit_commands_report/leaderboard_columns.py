@@ -20,8 +20,8 @@ MEAN, MODEL = "mean", "model"
 """Columns that every leaderboard can be sorted by."""
 
 _METHODS = {
-    "win-rate": "% of the other models that the model beats, averaged over the "
-    "columns; a tie counts half",
+    "win-rate": "% of the other models that the model beats, on average; a tie counts "
+    "half",
     "mean-rank": "rank averaged over the columns; lower is better",
     "dynascore": "weighted mean of metrics, each converted into the main one (Ma et "
     "al. 2021)",
@@ -31,6 +31,9 @@ _METHODS = {
     "2024)",
 }
 """Explanations of ratings."""
+
+_OVER_COLUMNS = ("win-rate", "mean-rank")
+"""Ratings whose `n` is a number of columns."""
 
 _INTERVALS = {
     "mover": "intervals of means: MOVER, which takes datasets as independent",
@@ -80,7 +83,7 @@ def _has_values(member: Member) -> bool:
 
 def column_name(board: Board, member: Member) -> str:
     """Return the header of a column, with the metric if these differ."""
-    name = "/".join(member.path) or board.name or MEAN
+    name = _key(board, member)
     metrics = {score_label(cell.score) for cell in _dataset_cells(board.root)}
     if member.children or not member.datasets or len(metrics) < 2:
         return name
@@ -97,10 +100,13 @@ def _dataset_cells(member: Member) -> Iterator[Cell]:
 
 
 def sort_keys(board: Board) -> dict[str, Mapping[str, Cell]]:
-    """Return the cells of what models can be sorted by: columns by path, and names."""
-    columns = all_columns(board)
-    cells = {"/".join(each.path) or MEAN: each.cells for each in columns if each.cells}
-    return {**cells, MODEL: {}}
+    """Return the cells of what models can be sorted by; names have none."""
+    columns = [column for column in all_columns(board) if column.cells]
+    return {**{_key(board, each): each.cells for each in columns}, MODEL: {}}
+
+
+def _key(board: Board, member: Member) -> str:
+    return "/".join(member.path) or board.name or MEAN
 
 
 def sort_models(board: Board, by: str) -> Board:
@@ -157,8 +163,10 @@ def explanations(board: Board, depth: int | None = 1) -> list[str]:
     levels = {run.record.confidence for run in runs} or {board.confidence}
     shown = " and ".join(f"{100 * level:g} %" for level in sorted(levels))
     metrics = "".join(f"{metric}, " for metric in _metrics_by_unit(board))
-    is_score = board.sorted_by == MEAN and _is_of_one(board)
-    order = board.root.children[0].name if is_score else board.sorted_by
+    order = board.sorted_by
+    if order == MEAN:
+        only = board.root.children[0] if _is_of_one(board) else board.root
+        order = _key(board, only)
     lines = [f"{metrics}with {shown} intervals; sorted by {order}"]
     columns = columns_of(board, depth)
     means = [column for column in columns if column.children]
@@ -208,8 +216,8 @@ def notices_of(board: Board) -> list[str]:
     notices += [
         f"{', '.join(found)}: no ranks: {why}" for why, found in unranked.items()
     ]
-    if board.rating is not None and board.rating.method in ("win-rate", "mean-rank"):
-        method, scores, _ = board.rating
+    method, scores, _ = board.rating or ("", {}, {})
+    if method in _OVER_COLUMNS and board.root.children:
         most = max(score.n for score in scores.values())
         notices += [
             f"{method}: {model} is rated on {score.n} of {most} columns"

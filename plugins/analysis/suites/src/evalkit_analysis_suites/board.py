@@ -78,7 +78,7 @@ def make_board(
         reasons = dict.fromkeys(str(cell.score.reason) for cell in counted)
         names = ", ".join(leaf.label for leaf in leaves[:5])
         names += ", …" if len(leaves) > len(leaves[:5]) else ""
-        first = f"no complete run of {names} has such a score"
+        first = f"no complete run of {names or 'these datasets'} has such a score"
         lines = [first, *[*pool.notices, *reasons][:5]]
         raise DataError("; ".join(lines))
     levels = sorted({run.record.confidence for run in pool.results.values()})

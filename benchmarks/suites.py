@@ -112,18 +112,18 @@ def make_run(model: str, sample: Sample, right: Any) -> Result:
             "tags": [["t"] if tagged else [] for tagged in sample.tagged],
             "cluster": pl.Series(clusters, dtype=pl.UInt64),
             "status": ["scored"] * n,
+            "accuracy": right.astype(float),
         }
     )
     rows = pl.DataFrame({"position": pl.int_range(n, dtype=pl.UInt32, eager=True)})
-    one, shares = pl.lit(1.0), pl.Series(right.astype(float))
     labels = {"gold": pl.Series(gold), "predicted": pl.Series(predicted)}
-    statistics = {
-        "accuracy": rows.with_columns(correct=shares, examples=one),
-        "macro-f1": rows.with_columns(**labels, count=one),
-    }
+    statistics = {"macro-f1": rows.with_columns(**labels, count=pl.lit(1.0))}
+    mean = float(right.mean())
+    scores = make_score(metric="accuracy", value=mean, mean=mean)
+    others = make_score(metric="macro-f1", value=macro_f1(right))
     cluster = () if sample.clusters is None else ("document",)
     record = RECORD.changed(model=model, dataset=sample.name, cluster=cluster)
-    return Result(record, (), (), examples, statistics)
+    return Result(record, (scores, others), (), examples, statistics)
 
 
 def leaf(sample: Sample, tag: str | None = None, metric: str = "accuracy") -> Leaf:

@@ -103,8 +103,9 @@ def test_models_metrics_and_tags_share_one_resample(tmp_path: Path) -> None:
 
 def test_draws_depend_on_units_alone(tmp_path: Path) -> None:
     one = draw(run(tmp_path, FIRST))
-    stored = read_run(run(tmp_path, FIRST).save(tmp_path / "runs"))
-    assert np.array_equal(one, draw(stored))
+    for kept in (True, False):  # whether the run holds answers
+        made = run(tmp_path, FIRST, include_examples=kept)
+        assert np.array_equal(one, draw(read_run(made.save(tmp_path / "runs"))))
     other = draw(run(tmp_path, FIRST, name="other"))
     assert abs(np.corrcoef(one, other)[0, 1]) < 0.1
 
@@ -149,7 +150,7 @@ def test_perturbed_examples_are_drawn_with_their_originals(tmp_path: Path) -> No
 def test_leaf_without_draws_says_why(tmp_path: Path) -> None:
     known = cell(run(tmp_path, FIRST))
     cells = {
-        "no-examples": cell(run(tmp_path, FIRST, include_examples=False)),
+        "no-examples": cell(run(tmp_path, FIRST, include_examples=False), "macro-f1"),
         "one unit": cell(run(tmp_path, FIRST, cluster="statement")),
         "computed again": known._replace(score=known.score._replace(value=0.123)),
     }

@@ -456,7 +456,7 @@ def test_seahelm_scores_are_those_of_its_own_code(
     found = imported(tmp_path / "run", tmp_path / "runs")
     [(_, run, _)] = found.runs
     assert run is not None
-    assert (run.dataset, run.model) == ("sea-t-id", "org/model")
+    assert (run.dataset, run.model) == ("sea-t:language=id", "org/model")
     assert run.record.data.languages == ("id",)
     for (name,), (original, value) in compared(run).items():
         if name != "null_count":

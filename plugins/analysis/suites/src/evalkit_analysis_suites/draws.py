@@ -98,7 +98,10 @@ def _draw(cell: Cell, resolver: Resolver) -> Floats:
         raise MetricError(score.reason or "it is computed from several runs")
     [run] = cell.runs
     if score.perturbation is not None and run.record.perturbation is None:
-        value, draws = _draw_effect(run, score)
+        value, draws = _draw_mean(_score_effect(run, score))
+    elif score.aggregate is None and score_column(run, score.metric) is not None:
+        scores = scored_examples(run, score).drop_nulls("score")
+        value, draws = _draw_mean(scores.select("unit", x="score"))
     else:
         value, draws = _draw_score(run, score, resolver)
     if not np.isclose(value, score.value, rtol=1e-9, atol=1e-12):
@@ -132,8 +135,8 @@ def _draw_score(run: Result, score: Score, resolver: Resolver) -> tuple[float, F
     return float(np.mean(scores["value"].to_numpy())), draws
 
 
-def _draw_effect(run: Result, score: Score) -> tuple[float, Floats]:
-    """Compute a score under perturbation again, each original once; and replicates."""
+def _score_effect(run: Result, score: Score) -> pl.DataFrame:
+    """Return `unit` and the score `x` under perturbation of each original."""
     effects, own = find_effects(run), scored_examples(run, score)
     members, whole = effects.members(str(score.perturbation)), score._replace(tag=None)
     copies = [
@@ -154,23 +157,26 @@ def _draw_effect(run: Result, score: Score) -> tuple[float, Floats]:
         raise MetricError(f"{score.computed_on} is not resampled, or has no runs")
     x = pl.col("x")
     worst = x.min() if score.higher_is_better else x.max()
-    units = (
+    return (
         pl.concat(copies, how="vertical_relaxed")
         .join(own.rename({"score": "before"}), left_on=INPUT_ID, right_on="id")
         .select("unit", INPUT_ID, x=views[score.computed_on])
         .drop_nulls("x")
         .group_by("unit", INPUT_ID)
         .agg(worst if score.computed_on == "worst" else x.mean())
-        .group_by("unit")
-        .agg(x.sum(), n=pl.len().cast(pl.Float64))
-        .sort("unit")
     )
+
+
+def _draw_mean(rows: pl.DataFrame) -> tuple[float, Floats]:
+    """Compute the mean of the column `x`, and its replicates."""
+    sums = pl.col("x").sum(), pl.len().cast(pl.Float64).alias("n")
+    units = rows.group_by("unit").agg(sums).sort("unit")
     if units.height < 2:
         raise MetricError(_ONE_UNIT)
-    sums, keys = units.drop("unit").to_numpy(), unit_keys(units["unit"].cast(str), 0)
-    drawn = np.concatenate([weights.T @ sums for weights in draw_weights(keys)])
+    totals, keys = units.drop("unit").to_numpy(), unit_keys(units["unit"].cast(str), 0)
+    drawn = np.concatenate([weights.T @ totals for weights in draw_weights(keys)])
     with np.errstate(invalid="ignore"):
-        return float(np.divide(*sums.sum(axis=0))), drawn[:, 0] / drawn[:, 1]
+        return float(np.divide(*totals.sum(axis=0))), drawn[:, 0] / drawn[:, 1]
 
 
 def _bind(run: Result, score: str, resolver: Resolver) -> tuple[BoundMetric, str]:
@@ -187,7 +193,8 @@ def scored_examples(run: Result, score: Score) -> pl.DataFrame:
     """Return the examples of a score's tag, with the columns `unit` and `score`."""
     column = score_column(run, score.metric)
     if column is None or run.examples is None:
-        raise MetricError(f"{run.run_id}: examples have no scores of {score.metric}")
+        need = "effects and ratings by pairs need a metric that is a mean over examples"
+        raise MetricError(f"{run.run_id}: {need}, got {score.metric}")
     rows = run.examples.with_columns(unit=sample_units(run), score=named(column))
     has_tag = True if score.tag is None else pl.col("tags").list.contains(score.tag)
     return rows.filter(has_tag)

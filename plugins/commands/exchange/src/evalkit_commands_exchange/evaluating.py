@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 ORIGINAL_FILE = "original.parquet"
 """Table of a run folder: the tool's scores beside evalkit's."""
 FOLDER = "imported"
-"""Folder of the imported datasets, beside the runs."""
 
 _TOLERANCE = 1e-6
 
@@ -30,7 +29,7 @@ def evaluate_imported(run: ImportedRun, out: Path, registry: Registry) -> Result
     from evalkit_analysis_robustness import evaluate_perturbed
 
     path = _write_dataset(run, out / FOLDER)
-    dataset = f"{path}:extract={run.extractor}" if run.extractor else str(path)
+    dataset = f"{path}:{run.parameters}" if run.parameters else str(path)
     columns = {name for row in run.examples for name in row} - {"uid", "tags", "answer"}
     options = EvaluationOptions(
         extra_metrics=run.metrics,

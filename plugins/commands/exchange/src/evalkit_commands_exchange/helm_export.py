@@ -112,6 +112,7 @@ class _Run:
     def _instance(self, row: Mapping[str, Any], copies: Counter[Any]) -> dict[str, Any]:
         right = texts_of(row["answer"])
         choices = row.get("input/choices") or right
+        perturbation = self._perturbations.get(row["perturbation"])
         instance: dict[str, Any] = {
             "input": {"text": input_text(row["inputs"])},
             "references": [
@@ -122,15 +123,14 @@ class _Run:
                 for text in dict.fromkeys([*choices, *right])
             ],
             "split": self.split,
-            "id": row["input_id"] or row["id"],
+            "id": row["id"] if perturbation is None else row["input_id"],
         }
-        if row["perturbation"] is not None:
-            described = dict(self._perturbations[row["perturbation"]])
+        if perturbation is not None:
             key = instance["id"], row["perturbation"], row["replication"]
-            if copies[key]:  # the first one of HELM has no seed
-                described["seed"] = copies[key]
+            # the first one of HELM has no seed
+            seed = {"seed": copies[key]} if copies[key] else {}
             copies[key] += 1
-            instance["perturbation"] = described
+            instance["perturbation"] = {**perturbation, **seed}
         return instance
 
     def _request_state(

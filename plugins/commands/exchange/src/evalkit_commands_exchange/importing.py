@@ -23,7 +23,6 @@ class Imported(NamedTuple):
     """Each run, evalkit's run of it, and the scores of both. There is no run of
     evalkit after a dry run, or without examples."""
     failures: list[str]
-    """Why runs were not imported."""
     unread: list[Path]
     """Files that belong to no imported run."""
 

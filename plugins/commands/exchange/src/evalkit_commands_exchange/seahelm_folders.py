@@ -93,7 +93,8 @@ def _read_task(
         scores=originals,
         settings={"task": task.config, "run_args": settings.get("run_args")},
         tags=[f"{each.replace('_', '-')}:{task.config[each]}" for each in facets],
-        languages=["zh-Hant" if lang == "zh_t" else lang],
+        language=lang,
+        parameters=f"language={lang}",
         extract={"answer": stages} if stages else {},
     )
 

@@ -77,7 +77,7 @@ def make_board(
         reasons = dict.fromkeys(str(cell.score.reason) for cell in counted)
         names = [leaf.label for leaf in leaves]
         shown = ", ".join([*names[:5], "…"] if len(names) > 5 else names)
-        first = f"no complete run of {shown} has such a score"
+        first = f"no complete run of {shown or 'these datasets'} has such a score"
         raise DataError("; ".join([first, *[*pool.notices, *reasons][:5]]))
     levels = sorted({run.record.confidence for run in pool.results.values()})
     confidence = levels[0] if len(levels) == 1 else 0.95

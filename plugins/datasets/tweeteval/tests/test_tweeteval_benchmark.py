@@ -620,15 +620,6 @@ def again(
     return Again(scored, publisher, tmp_path / "runs")
 
 
-def test_runs_of_which_nothing_is_to_be_left_out_are_all_chosen(
-    folders: dict[str, Path], results: dict[str, evalkit.Result]
-) -> None:
-    expected = Choice(tuple(folders.values()), ())
-    assert choose_runs([*folders.values()][::-1]) == expected
-    assert choose_runs(folders.values(), model="m") == expected
-    assert choose_runs([*results.values()][::-1]).runs == tuple(results.values())
-
-
 def test_of_several_models_one_must_be_chosen(
     folders: dict[str, Path], again: Again
 ) -> None:
@@ -679,26 +670,6 @@ def test_refused_and_partial_runs_are_left_out_with_a_notice(
     (last,) = found.notices[3:]
     assert last.startswith(f"left out {failed}, a run of tweeteval-emotion, which is p")
     assert "no number today" in last
-
-
-def test_runs_of_the_same_inputs_count_as_one_and_the_newest_is_taken(
-    folders: dict[str, Path], again: Again
-) -> None:
-    started(folders["hate"], "2025-03-01T10:00:00+00:00")
-    newest = started(again.run("hate"), "2025-03-02T09:00:00+00:00")
-    oldest = started(again.run("hate", seed=2), "2025-02-03T11:00:00+00:00")
-    assert len({newest, oldest, folders["hate"]}) == 3
-    given = [newest, *folders.values(), oldest]
-    expected = Choice(tuple({**folders, "hate": newest}.values()), ())
-    assert choose_runs(given) == expected
-    assert choose_runs(given[::-1]) == expected
-
-
-def test_run_that_holds_the_examples_is_taken_before_a_newer_one(
-    folders: dict[str, Path], again: Again
-) -> None:
-    silent = started(again.run("hate", include_examples=False), "2999-01-01")
-    assert choose_runs([silent, *folders.values()]).runs == tuple(folders.values())
 
 
 def test_runs_of_different_predictions_are_listed(
@@ -800,13 +771,3 @@ def assert_prints(runs: Path, arguments: Sequence[str], shown: str) -> None:
 @pytest.mark.slow
 def test_readme_shows_what_the_command_prints(scored: Scored) -> None:
     assert_prints(scored.runs, *shown_in_readme()[0])
-
-
-@pytest.mark.slow
-def test_readme_shows_what_the_command_prints_among_other_runs(again: Again) -> None:
-    again.refused("hate")
-    again.run("irony", model="other")
-    _, *shown = shown_in_readme()
-    assert len(shown) == 2
-    for arguments, output in shown:
-        assert_prints(again.runs, arguments, output)

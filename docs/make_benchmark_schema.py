@@ -1,6 +1,6 @@
-"""Writes `docs/schema/benchmark.schema.json`, by which editors check benchmark files.
+"""Writes the JSON Schemas of benchmark files and of suite files, for editors.
 
-It is made of the model of a benchmark file and of the texts below its fields.
+They are made of the models of these files and of the texts below their fields.
 """
 
 from __future__ import annotations
@@ -8,23 +8,26 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
-from evalkit_benchmarks_declared import schema as parts
+from pydantic import BaseModel
+
+from evalkit_analysis_suites.schema import Suite
 from evalkit_benchmarks_declared.schema import Benchmark
 
-PAGE = Path(__file__).parent / "schema" / "benchmark.schema.json"
+FOLDER = Path(__file__).parent / "schema"
 
 
-def benchmark_schema() -> dict[str, Any]:
-    """Return the JSON Schema of benchmark files."""
-    schema = Benchmark.model_json_schema()
-    _describe(schema, Benchmark)
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the JSON Schema of the files of a model."""
+    schema = model.model_json_schema()
+    _describe(schema, model)
     for name, definition in schema["$defs"].items():
         if "properties" in definition:
-            _describe(definition, getattr(parts, name))
-    schema["title"] = "A benchmark file of evalkit"
+            _describe(definition, getattr(sys.modules[model.__module__], name))
+    schema["title"] = f"A {model.__name__.lower()} file of evalkit"
     version = "https://json-schema.org/draft/2020-12/schema"
     return {"$schema": version, **_in_order(schema)}
 
@@ -42,9 +45,9 @@ def _describe(definition: dict[str, Any], model: type) -> None:
     """Add the texts below the fields of a model, and leave out the titles."""
     definition.pop("title")
     classes = [
-        base for base in reversed(model.__mro__) if issubclass(base, parts.Declared)
+        base for base in reversed(model.__mro__) if hasattr(base, "model_fields")
     ]
-    bodies = [ast.parse(inspect.getsource(each)).body[0] for each in classes]
+    bodies = [ast.parse(inspect.getsource(each)).body[0] for each in classes[1:]]
     texts = {
         field.target.id: text.value.value
         for body in bodies
@@ -63,9 +66,11 @@ def _describe(definition: dict[str, Any], model: type) -> None:
 
 
 def main() -> None:
-    """Write the schema."""
-    text = json.dumps(benchmark_schema(), indent=2, ensure_ascii=False)
-    PAGE.write_text(text + "\n", encoding="utf-8")
+    """Write the schemas."""
+    for model in (Benchmark, Suite):
+        text = json.dumps(schema_of(model), indent=2, ensure_ascii=False)
+        page = FOLDER / f"{model.__name__.lower()}.schema.json"
+        page.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from pathlib import Path
 
 COMMANDS = (
     *("list", "show", "validate", "inputs", "perturb", "eval", "runs", "compare"),
-    *("plan", "rescore", "merge", "verify", "cite", "leaderboard", "new"),
+    *("plan", "rescore", "merge", "verify", "cite", "leaderboard", "site", "new"),
     *("doctor", "help"),
 )
 

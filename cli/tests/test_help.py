@@ -28,5 +28,5 @@ def test_help_names_exit_codes_and_formats(command: str) -> None:
     done = CliRunner().invoke(cli, [command, "--help"], terminal_width=80)
     assert done.exit_code == 0
     text = " ".join(done.stdout.split())
-    for words in ("Examples:", "Exit codes: 0", "- for the standard input", "as `tag`"):
+    for words in ("Examples:", "Exit codes: 0", "- for the standard input", "`tag`"):
         assert words in text

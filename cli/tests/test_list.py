@@ -112,6 +112,7 @@ def test_kinds_come_in_order_and_hidden_ones_only_when_asked_for(
         "commands",
         "models",
         "storage",
+        "suites",
     ]
     assert "schemas/text.Text " in invoke("list", "--search", "text.Text").stdout
     observers = invoke("list", "observers").stdout.splitlines()

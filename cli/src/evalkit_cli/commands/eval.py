@@ -37,7 +37,12 @@ from evalkit_cli.options.asked_models import (
     refuse_what_is_not_asked,
 )
 from evalkit_cli.options.asking import asking_options, limits_given, read_asked
-from evalkit_cli.options.benchmarks import Failures, evaluable, expanded_datasets
+from evalkit_cli.options.benchmarks import (
+    Failures,
+    evaluable,
+    expanded_datasets,
+    expanded_suite,
+)
 from evalkit_cli.options.choices import (
     adapter_option,
     cluster_option,
@@ -71,15 +76,20 @@ from evalkit_cli.options.runs import (
     verbose_option,
 )
 from evalkit_cli.options.scoring import observer_option, scoring_options
-from evalkit_cli.printing.means import print_means
 from evalkit_cli.printing.planned_requests import print_plans
 from evalkit_cli.printing.progress_bar import watched
-from evalkit_cli.printing.streams import echo, echo_json, plugin_output_to_stderr
+from evalkit_cli.printing.streams import (
+    echo,
+    echo_json,
+    echo_wrapped,
+    plugin_output_to_stderr,
+)
+from evalkit_cli.printing.tables import draw
 from evalkit_cli.printing.unread_answers import warn_of_unread
 
 if TYPE_CHECKING:
     from evalkit import Registry, Result
-    from evalkit_benchmarks_declared import Expansion
+    from evalkit_benchmarks_declared import Expansion, Mean
 
 
 @click.command("eval")
@@ -90,16 +100,21 @@ if TYPE_CHECKING:
     "files",
     multiple=True,
     metavar="[MODEL=]FILE|RUN",
-    help="JSON lines, CSV, TSV, Parquet, Arrow, or plain lines in the data's order; "
-    "a path, a URI such as s3://bucket/file.jsonl, - for the standard input, or a run, "
-    "whose responses are evaluated again; repeat it for several models. Without it, "
-    "predictions that ship with the data set are scored.",
+    help="Predictions: a path, a URI such as s3://bucket/file.jsonl, - for the "
+    "standard input, or a run to evaluate again. Repeatable for several models. "
+    "Default: the predictions that ship with the dataset.",
+)
+@setting(
+    "--suite",
+    metavar="FILE|NAME",
+    shell_complete=complete_names("suites"),
+    help="Evaluate the datasets of this suite, then show its leaderboard.",
 )
 @setting(
     "--predictions-dir",
     type=click.Path(file_okay=False),
-    help="Folder of one model's predictions, one file named after each data set: all "
-    "data sets (of --task, where it is given) that have one are evaluated.",
+    help="Folder of one model's predictions, with a file named after each dataset "
+    "(of --task or --suite) to evaluate.",
 )
 @click.option(
     "--model",
@@ -107,20 +122,14 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="NAME",
     shell_complete=complete_names("models"),
-    help="With predictions, the name of the model, by default the file's stem. Without "
-    "them the model to ask, NAME[:KEY=VALUE,…] or FILE.py:FUNCTION; repeat it for "
-    "several.",
+    help="Name of the model of the predictions (default: the file's stem), or the "
+    "model to ask: NAME[:KEY=VALUE,…] or FILE.py:FUNCTION. Repeatable.",
 )
-@click.option(
-    "--model-name",
-    metavar="NAME",
-    help="What the model that is asked is called in its run.",
-)
+@click.option("--model-name", metavar="NAME", help="Name of the asked model in runs.")
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Ask and score nothing: show the first requests to each model, or with "
-    "predictions to each judge (--annotate), and how many there would be.",
+    help="Ask and score nothing; show the first requests and how many there would be.",
 )
 @asking_options
 @map_option
@@ -146,20 +155,16 @@ if TYPE_CHECKING:
     "--keep",
     metavar="NAMES|none",
     callback=lambda _context, _option, given: read_names(given),
-    help="Columns of the data to keep in the run, joined by commas, so that `show RUN "
-    "--by` can use them; by default those of at most 50 values of at most 64 "
-    "characters, but for what a model is sent.",
+    help="Columns of the data to keep for `show RUN --by`, joined by commas. Default: "
+    "those of at most 50 values of at most 64 characters that no model is sent.",
 )
 @setting(
     "--fail-under",
     "thresholds",
     multiple=True,
     metavar=FORM,
-    help="Exit with 3 where this score is less (more, where lower is better): "
-    "accuracy=0.8, or accuracy=80%. accuracy=0.8@lower asks it of the lower bound of "
-    "the interval, @upper of the upper one; accuracy@TAG=0.7 of a tag, "
-    "accuracy@macro:FACET=0.7 of the mean over a facet or --by, and "
-    "DATASET:accuracy=0.7 of one data set only; repeatable.",
+    help="Exit with 3 if a score is worse than accuracy=0.8, accuracy=80%@lower (or "
+    "@upper), accuracy@TAG=0.7, accuracy@macro:FACET=0.7 or DATASET:accuracy=0.7.",
 )
 @observer_option
 @json_with("Print run.json; a list of them for several models or data sets.")
@@ -173,6 +178,7 @@ def eval_command(
     task: str | None,
     files: tuple[str, ...],
     predictions_dir: str | None,
+    suite: str | None,
     models: tuple[str, ...],
     model_name: str | None,
     dry_run: bool,
@@ -191,15 +197,13 @@ def eval_command(
     \b
     Examples:
       evalkit eval sample-sentiment
-      evalkit eval hatecheck --predictions my-model.jsonl
       evalkit eval hatecheck -p a=run1.jsonl -p b=run2.csv -m macro-f1:labels=seen
       evalkit eval --data my-set.jsonl --task nli -p my-model.jsonl
-      evalkit eval --task nli --predictions-dir my-model/
       evalkit eval hatecheck -p my-model.jsonl --fail-under accuracy=0.8@lower
       evalkit eval hatecheck -p my-model.jsonl --by functionality,target --min-n 20
       evalkit eval sample-nli -p my-model.jsonl --perturbed 3f2a
-      evalkit eval sample-nli --model my-model.py:predict
       evalkit eval sample-nli sample-qa --model echo --model my-model.py:predict
+      evalkit eval --suite tweeteval --predictions-dir my-model/
 
     Exit codes: 0 done; 1 an error, refused predictions, or a metric that failed; 2
     wrong usage; 3 a score that --fail-under does not let pass.
@@ -212,8 +216,8 @@ def eval_command(
     asking = read_asked(options, is_asked, is_judged=bool(options["annotators"]))
     if model_name is not None and not is_asked:
         raise click.UsageError("--model-name is for a model that is asked (--model).")
-    expanded = _expanded(datasets, data, task, files, predictions_dir)
     unasked: Failures = {}
+    expanded = _expanded(datasets, data, task, files, predictions_dir, suite, registry)
     evaluated = evaluable(expanded, registry, unasked)
     names = [*evaluated]
     rows = partial(chosen_rows, names, task, options, asking, is_quiet=quiet)
@@ -265,8 +269,46 @@ def eval_command(
     elif results:
         is_named = sum(len(each.evaluated) for each in expanded) > 1
         _print(results, table_format, is_named, quiet=quiet, verbose=verbose)
-        print_means(means, options["confidence"], table_format)
+        _print_means(means, options["confidence"], table_format)
+        _print_board(suite, out, table_format)
     _exit_with_code(results, least, failed)
+
+
+def _print_means(means: Sequence[Mean], confidence: float, table_format: str) -> None:
+    """Print means over the variants of benchmarks, and why one has no interval."""
+    if not means or table_format == "csv":
+        return
+    from evalkit_cli.printing import score_cells as cells
+
+    ci = f"{confidence * 100:g} % CI"
+    rows = [["benchmark", "model", "metric", "score", ci, "variants"]]
+    for mean in means:
+        label, value = cells.score_label(mean.score), cells.show_value(mean.score)
+        shown = [
+            mean.dataset,
+            mean.model,
+            label,
+            value,
+            cells.show_interval(mean.score),
+        ]
+        rows.append([*shown, f"{len(mean.variants)} of {mean.size}"])
+    echo()
+    draw(rows, table_format)
+    for mean in means:
+        if mean.score.reason:
+            echo_wrapped(f"{mean.dataset}: {mean.score.reason}", err=True)
+
+
+def _print_board(suite: str | None, out: Path, table_format: str) -> None:
+    """Print the leaderboard of a suite, as `evalkit leaderboard` does."""
+    if suite is None:
+        return
+    echo()
+    root = click.get_current_context().find_root()
+    group: Any = root.command
+    arguments = ["leaderboard", str(out), "--suite", suite, "--format", table_format]
+    name, command, rest = group.resolve_command(root, arguments)
+    command.main(rest, name, standalone_mode=False, parent=root)
 
 
 def _expanded(
@@ -275,16 +317,18 @@ def _expanded(
     task: str | None,
     files: tuple[str, ...],
     predictions_dir: str | None,
+    suite: str | None,
+    registry: Registry,
 ) -> list[Expansion]:
     """Return the data sets that were named, unless files name them."""
-    if predictions_dir is None:
+    if suite is None and predictions_dir is None:
         return expanded_datasets(datasets, data, task)
     if datasets or data or files:
         raise click.UsageError(
-            "--predictions-dir finds data sets and files by their names; give it "
-            "without a data set, --data and --predictions."
+            "--predictions-dir and --suite name the data sets; give them without a "
+            "data set, --data and --predictions."
         )
-    return []
+    return expanded_suite(suite, registry) if suite else []
 
 
 def _scored(
@@ -296,7 +340,7 @@ def _scored(
     found = (
         job._replace(dataset=name)
         for job in work
-        for name in evaluated.get(job.dataset, [job.dataset])
+        for name in evaluated.get(job.dataset, [] if evaluated else [job.dataset])
     )
     return found, sets
 

@@ -29,9 +29,8 @@ _POINTS = "pt"
     "--detect",
     required=True,
     metavar="SIZE",
-    help="The difference between two models that is to be found: 2pt are two "
-    "percentage points; a number alone is in the unit that scores are stored in, where "
-    "proportions are 0 to 1.",
+    help="Difference between two models to detect: 2pt (percentage points), or a "
+    "number in the stored unit, in which proportions are 0 to 1.",
 )
 @click.option(
     "-m",
@@ -43,8 +42,7 @@ _POINTS = "pt"
     "--tags",
     type=click.IntRange(min=1),
     default=1,
-    help="Tags that are compared, among whose tests the level is shared: as many "
-    "examples are needed of each.",
+    help="Number of tags that are compared; each needs as many examples.",
 )
 @setting(
     "--power",
@@ -52,11 +50,7 @@ _POINTS = "pt"
     default=0.8,
     help="Probability of finding the difference.",
 )
-@confidence_with(
-    "Confidence of the comparison: 1 less it is the level of the tests; default: "
-    "the run's.",
-    default=None,
-)
+@confidence_with("Confidence of the comparison. Default: the run's.", default=None)
 @folder_option
 @json_option
 @plugin_option

@@ -70,9 +70,8 @@ _ALL = "*"
     is_flag=False,
     flag_value=_ALL,
     metavar="[PERTURBATION]",
-    help="The perturbed copies of a run that were answered otherwise than their "
-    "originals: right to wrong, wrong to right, wrong to other wrong. After the RUN; "
-    "of one perturbation, or of family:NAME, where it is named.",
+    help="Perturbed examples of a run whose prediction differs from the original's, of "
+    "one perturbation or family:NAME if it is named. Write it after the RUN.",
 )
 @click.option(
     "--tag",
@@ -92,9 +91,8 @@ _ALL = "*"
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="With --wrong, --unparsed or --flips: show at most so many examples. After "
-    "datasets/NAME: its first rows: id, answer, tags, cluster, and what a model is "
-    "sent.",
+    help="Maximum examples of --wrong, --unparsed or --flips; or, after datasets/NAME, "
+    "rows of the dataset.",
 )
 @click.option(
     "--data",
@@ -150,13 +148,9 @@ def show_command(
       evalkit show 3f2a --flips gender-swap
       evalkit show gpt@hatecheck --confusion --json
 
-    A RUN is the path of a run folder, the start of its id, `latest`, or a model: its
-    newest complete run, also as MODEL@DATASET. Of a run the report is
-    shown that `evalkit eval` printed, the scores of other groups of its examples
-    (--by), its wrong answers, responses without an answer, its confusion table, or what
-    flipped under perturbation.
-    Texts of examples are not in a run folder, only their ids, answers, predictions and
-    tags; --data reads them from the file of data.
+    A RUN is the path of a run folder, the start of its id, `latest`, or a model, also
+    as MODEL@DATASET: its newest complete run. Without an option, the report of
+    `evalkit eval` is shown. A run folder has no texts of examples; --data reads them.
 
     Exit codes: 0 done; 1 an error, such as a run that is not there; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace

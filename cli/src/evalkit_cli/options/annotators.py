@@ -23,9 +23,8 @@ annotate_option = click.option(
     "annotators",
     multiple=True,
     metavar="[NAME=]FILE",
-    help="Have a model judge the responses: a file of TOML, JSON or YAML names it, the "
-    "rubric, and how a verdict is read (docs/judges.md). Metrics of the verdicts are "
-    "computed beside the others; repeatable.",
+    help="Have a model judge the responses, as this TOML, JSON or YAML file says "
+    "(docs/judges.md). Adds the metrics of the verdicts. Repeatable.",
 )
 """Declares annotators of the parameter `columns` of `evalkit.evaluate`."""
 

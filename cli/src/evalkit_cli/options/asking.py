@@ -99,9 +99,8 @@ asking_options = apply(
     setting(
         "--price",
         metavar="input=…,output=…|FILE",
-        help="What a million tokens cost: input=0.15,output=0.6, where cached=… "
-        "and currency=USD may be added; or a file of JSON or YAML with these by "
-        "the name of the model.",
+        help="Price of a million tokens: input=0.15,output=0.6[,cached=…][,currency="
+        "USD], or a JSON or YAML file with these by model.",
     ),
     setting(
         "--cost-limit",

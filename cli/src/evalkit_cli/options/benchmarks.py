@@ -56,6 +56,15 @@ def expanded_datasets(
     return [expand_dataset(name, registry) for name in found]
 
 
+def expanded_suite(suite: str, registry: Registry) -> list[Expansion]:
+    """Return what the datasets of a suite stand for; `evaluable` checks them all."""
+    from evalkit_analysis_suites import find_suite, name_datasets
+
+    names = name_datasets(find_suite(suite, registry), registry)
+    expanded = [(name, expand_dataset(name, registry)) for name in names]
+    return [each._replace(name=each.name or name) for name, each in expanded]
+
+
 def expand_dataset(name: str, registry: Registry) -> Expansion:
     """Return what a data set stands for: itself, or the variants of a benchmark."""
     from evalkit_benchmarks_declared import expand

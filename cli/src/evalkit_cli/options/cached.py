@@ -8,10 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-_PATTERNS = {
-    "stores": "places",
-    "replies": "replies.sqlite*",
-}
+_PATTERNS = {"stores": "places", "replies": "replies.sqlite*"}
 """Names of files and folders in the cache; a dataset has a folder of its name."""
 
 CACHE_KINDS = ("stores", "datasets", "replies")

@@ -124,10 +124,8 @@ _which_examples = apply(
         "filters",
         multiple=True,
         metavar="KEY=VALUE",
-        help="Use only examples with this value in a column, as a facet, as `tag`, or "
-        "as `answer` (a label as it is scored); `column.KEY` is surely the column. "
-        "Repeat it for other values of the same key, or for further keys that must "
-        "hold too.",
+        help="Keep only examples where KEY equals VALUE. KEY is a facet, `tag`, "
+        "`answer` or a column (`column.NAME` for one with a facet's name). Repeatable.",
     ),
 )
 
@@ -154,9 +152,8 @@ cluster_option = setting(
     "--cluster",
     metavar="COLUMN[,…]",
     callback=lambda _context, _option, given: _columns(given),
-    help="Column of the data whose values say which examples are not independent, such "
-    "as questions about one text: intervals are clustered by it. Several columns, "
-    "joined by commas, stand for the combination of their values.",
+    help="Column, or columns joined by commas, whose equal values mark examples that "
+    "are not independent, such as questions about one text.",
 )
 """The parameter `cluster` of `evalkit.evaluate`."""
 
@@ -199,10 +196,8 @@ adapter_option = click.option(
     "adapters",
     multiple=True,
     metavar="PLACE=FILE|NAME",
-    help="What changes each row before it is checked, at the place predictions, data "
-    "or perturbed: a file with a list of adapters, in YAML or JSON, or an installed "
-    "adapter by its name (NAME[:KEY=VALUE,…], see `evalkit list adapters`); "
-    "`evalkit adapt` tries them by hand.",
+    help="Change each row of predictions, data or perturbed before it is checked: an "
+    "adapter (NAME[:KEY=VALUE,…]), or a YAML or JSON file with a list of them.",
 )
 """The parameter `adapters` of `evalkit.evaluate`."""
 
@@ -212,9 +207,8 @@ map_option = click.option(
     "mapped",
     multiple=True,
     metavar="FIELD=COLUMN",
-    help="Take a field of the examples from the column of another name: "
-    "statement=text, label=meta.gold (within an object), id=#row (the number of the "
-    "row), facet:origin=source (tags such as origin:web); repeatable.",
+    help="Column of a field of the examples: statement=text, label=meta.gold (nested), "
+    "id=#row (row number), facet:origin=source (tags such as origin:web). Repeatable.",
 )
 """The parameter `map` of `evalkit.evaluate`."""
 
@@ -242,10 +236,9 @@ normalise_option = click.option(
 extract_option = setting(
     "--extract",
     metavar="NAME[:…]|…",
-    help="What takes the answer out of a response's text: extractors, one after "
-    "another ('after:Answer:|choice', labels, final-number; see `evalkit list "
-    "adapters`), or a file with a list of them; in place of what the data set "
-    "declares, `none` for none of it.",
+    help="Extractors that take the answer out of a response, such as "
+    "'after:Answer:|choice', a file with a list of them, or `none`. Default: the "
+    "dataset's.",
 )
 """The parameter `extract` of `evalkit.evaluate`."""
 

@@ -16,9 +16,8 @@ perturbed_options = apply(
         "--perturbed",
         multiple=True,
         metavar="FILE|RUN",
-        help="Perturbed copies of the data, as `evalkit perturb` writes them, or a run "
-        "of them (see RUN of `evalkit show`): their effect on the scores is reported "
-        "too; repeatable.",
+        help="Report the effect of perturbed examples: a file of `evalkit perturb`, or "
+        "a run. Repeatable.",
     ),
     click.option(
         "--perturbed-predictions",

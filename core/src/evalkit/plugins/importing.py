@@ -37,11 +37,7 @@ from evalkit.plugins.components import (
     required_distribution,
     value_problem,
 )
-from evalkit.plugins.discovery import (
-    components_on,
-    find_components,
-    installed_version,
-)
+from evalkit.plugins.discovery import components_on, find_components, installed_version
 from evalkit.plugins.local_plugins import object_in_file
 
 _CORE = "evalkit-core"

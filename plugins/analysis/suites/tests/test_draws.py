@@ -6,25 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from sklearn.metrics import f1_score  # type: ignore[import-untyped]
 
 import evalkit
 from evalkit import Result
 from evalkit.runs import read_run
-from evalkit_analysis_robustness import evaluate_perturbed
-from evalkit_analysis_suites.draws import draw_leaf, joint_interval
+from evalkit_analysis_robustness import evaluate_perturbed, find_effects
+from evalkit_analysis_suites.draws import draw_leaf
 from evalkit_analysis_suites.records import Cell
 
-N = 12
+N, NAME = 12, "lowercase"
 LABELS = ("a", "b", "c")
+WRONG = {"a": "b", "b": "c", "c": "a"}
 GOLD = [LABELS[number % 3] for number in range(N)]
 RNG = np.random.default_rng(4)
-FIRST, SECOND = (
-    [gold if RNG.random() < 0.7 else "a" for gold in GOLD] for _ in range(2)
-)
-
-
+FIRST, SECOND = ([g if RNG.random() < 0.7 else "a" for g in GOLD] for _ in range(2))
 ROWS = [
     {
         "uid": f"e{number}",
@@ -38,10 +34,7 @@ ROWS = [
 
 
 def respond(answers: Sequence[str], uid: str = "e{}") -> list[dict[str, str]]:
-    return [
-        {"id": uid.format(number), "label": answer}
-        for number, answer in enumerate(answers)
-    ]
+    return [{"id": uid.format(n), "label": label} for n, label in enumerate(answers)]
 
 
 def write(path: Path, rows: Sequence[Any]) -> Path:
@@ -68,9 +61,9 @@ def cell(result: Result, metric: str = "accuracy", tag: str | None = None) -> Ce
 
 
 def draw(result: Result, metric: str = "accuracy", tag: str | None = None) -> Any:
-    drawn = draw_leaf({"m": cell(result, metric, tag)})
-    assert not drawn.reasons
-    return drawn.values["m"]
+    drawn = draw_leaf({"m": cell(result, metric, tag)})["m"]
+    assert not isinstance(drawn, str)
+    return drawn
 
 
 def weights(folder: Path, **options: Any) -> Any:
@@ -78,13 +71,12 @@ def weights(folder: Path, **options: Any) -> Any:
 
     The accuracy of a model that is right on one example alone is that example's share.
     """
-    wrong = [{"a": "b", "b": "c", "c": "a"}[gold] for gold in GOLD]
-    return np.column_stack(
-        [
-            draw(run(folder, [*wrong[:n], GOLD[n], *wrong[n + 1 :]], **options))
-            for n in range(N)
-        ]
-    )
+    wrong = [WRONG[gold] for gold in GOLD]
+    columns = []
+    for n in range(N):
+        answers = [*wrong[:n], GOLD[n], *wrong[n + 1 :]]
+        columns.append(draw(run(folder, answers, **options)))
+    return np.column_stack(columns)
 
 
 def test_models_metrics_and_tags_share_one_resample(tmp_path: Path) -> None:
@@ -111,8 +103,9 @@ def test_models_metrics_and_tags_share_one_resample(tmp_path: Path) -> None:
 
 def test_draws_depend_on_units_alone(tmp_path: Path) -> None:
     one = draw(run(tmp_path, FIRST))
-    stored = read_run(run(tmp_path, FIRST).save(tmp_path / "runs"))
-    assert np.array_equal(one, draw(stored))
+    for kept in (True, False):  # whether the run holds answers
+        made = run(tmp_path, FIRST, include_examples=kept)
+        assert np.array_equal(one, draw(read_run(made.save(tmp_path / "runs"))))
     other = draw(run(tmp_path, FIRST, name="other"))
     assert abs(np.corrcoef(one, other)[0, 1]) < 0.1
 
@@ -126,52 +119,40 @@ def test_clusters_are_drawn_whole(tmp_path: Path) -> None:
 
 def test_perturbed_examples_are_drawn_with_their_originals(tmp_path: Path) -> None:
     perturbed = [
-        {
-            "uid": f"{number}_x",
-            "input_id": f"e{number}",
-            "perturbation": "lowercase",
-            "statement": "!",
-            "label": gold,
-        }
-        for number, gold in enumerate(GOLD)
+        {**row, "uid": f"{row['uid']}_x", "input_id": row["uid"], "perturbation": NAME}
+        for row in ROWS
     ]
     original = evaluate_perturbed(
         write(tmp_path / "data.jsonl", ROWS),
         respond(FIRST),
         perturbed=[write(tmp_path / "perturbed.jsonl", perturbed)],
-        perturbed_predictions=[respond(SECOND, "{}_x")],
+        perturbed_predictions=[respond(SECOND, "e{}_x")],
         task="text-classification",
         metrics=["accuracy"],
         model="m",
     )
     [changed] = original.perturbed or []
-    assert np.array_equal(draw(changed), draw(run(tmp_path, SECOND)))
+    one, other = draw(run(tmp_path, FIRST)), draw(run(tmp_path, SECOND))
+    assert np.array_equal(draw(changed), other)
+    triples = [*zip(FIRST, SECOND, GOLD, strict=True)]
+    both = [g if a == b == g else WRONG[g] for a, b, g in triples]
+    same = [g if a == b else WRONG[g] for a, b, g in triples]
+    expected = {"original": one, "perturbed": other, "drop": one - other}
+    for view, answers in {"worst": both, "agreement": same}.items():
+        expected[view] = draw(run(tmp_path, answers))
+    for score in find_effects(original).scores:
+        if score.perturbation == NAME and score.computed_on in expected:
+            drawn = draw_leaf({"m": Cell(score, (original,), 1)})
+            assert np.allclose(drawn["m"], expected.pop(score.computed_on))
+    assert not expected
 
 
-@pytest.mark.parametrize(
-    ("options", "metric", "reason"),
-    [
-        ({"include_examples": False}, "accuracy", "no-examples"),
-        ({"cluster": "statement"}, "accuracy", "one unit"),
-    ],
-)
-def test_leaf_without_draws_says_why(
-    tmp_path: Path, options: Any, metric: str, reason: str
-) -> None:
-    drawn = draw_leaf({"m": cell(run(tmp_path, FIRST, **options), metric)})
-    assert not drawn.values
-    assert reason in drawn.reasons["m"]
-
-
-def test_score_that_is_not_the_runs_is_refused(tmp_path: Path) -> None:
-    true = cell(run(tmp_path, FIRST))
-    drawn = draw_leaf({"m": true._replace(score=true.score._replace(value=0.123))})
-    assert "cannot be computed again" in drawn.reasons["m"]
-
-
-def test_interval_is_of_percentiles() -> None:
-    draws = np.random.default_rng(0).normal(size=1000)
-    interval = joint_interval(draws, 0.9)
-    assert interval.method == "joint-bootstrap"
-    assert interval.low == pytest.approx(np.quantile(draws, 0.05))
-    assert interval.high == pytest.approx(np.quantile(draws, 0.95))
+def test_leaf_without_draws_says_why(tmp_path: Path) -> None:
+    known = cell(run(tmp_path, FIRST))
+    cells = {
+        "no-examples": cell(run(tmp_path, FIRST, include_examples=False), "macro-f1"),
+        "one unit": cell(run(tmp_path, FIRST, cluster="statement")),
+        "computed again": known._replace(score=known.score._replace(value=0.123)),
+    }
+    for reason, drawn in draw_leaf(cells).items():
+        assert reason in str(drawn)

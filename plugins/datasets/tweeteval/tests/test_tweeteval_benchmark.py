@@ -1,30 +1,20 @@
 """All eleven sets and the overall number, on small files in the publisher's format."""
 
-import copy
 import hashlib
 import json
 import random
-import re
-import shutil
 import subprocess
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-import polars as pl
 import pytest
-from edited_runs import write_record
-from scipy import stats
-from sklearn.metrics import classification_report, f1_score, recall_score
+from sklearn.metrics import classification_report
 
 import evalkit
-from evalkit_datasets_tweeteval.__main__ import main
-from evalkit_datasets_tweeteval.choosing import Choice, choose_runs
-from evalkit_datasets_tweeteval.overall import OverallScore, overall_score
+from evalkit_analysis_suites import find_suite, make_board
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -280,83 +270,24 @@ def test_two_probabilities_of_one_label_are_refused(publisher: Publisher) -> Non
 # The overall number
 
 
-class Drawn(NamedTuple):
-    """One model's answers on all eleven sets."""
-
-    gold: Mapping[str, Sequence[str]]
-    predicted: Mapping[str, Sequence[str]]
-
-    def pooled(self, task: str) -> tuple[list[str], list[str]]:
-        """Return the numbers of a task: of stance, those of all five targets."""
-        sets = [name for name in SETS if name.partition("-")[0] == task]
-        gold = [number for name in sets for number in self.gold[name]]
-        return gold, [number for name in sets for number in self.predicted[name]]
-
-
-def draw_all(publisher: Publisher) -> Drawn:
-    drawn = {
-        name: draw(name, seed=3, size=40 + 15 * position)
-        for position, name in enumerate(SETS)
-    }
-    for name, (gold, _) in drawn.items():
-        publisher.write(name, gold)
-    return Drawn(
-        {name: gold for name, (gold, _) in drawn.items()},
-        {name: predicted for name, (_, predicted) in drawn.items()},
-    )
-
-
-def evaluate_all(drawn: Drawn, **options: Any) -> dict[str, evalkit.Result]:
-    # the cheapest metric: the overall number must not depend on what was computed
-    return {
-        name: evaluate(name, drawn.predicted[name], metrics=["accuracy"], **options)
-        for name in SETS
-    }
-
-
-class Scored(NamedTuple):
-    """One model's results on all eleven sets, made once for all tests."""
-
-    drawn: Drawn
-    results: Mapping[str, evalkit.Result]
-    runs: Path
-    """A folder with the runs of these results."""
-    overall: OverallScore
-
-
-@pytest.fixture(scope="module")
-def scored(tmp_path_factory: pytest.TempPathFactory) -> Scored:
-    """Score random answers."""
-    folder = tmp_path_factory.mktemp("scored")
-    with publishing(folder) as found:
-        drawn = draw_all(found)
-        results = evaluate_all(drawn)
-    for result in results.values():
-        copy.copy(result).save(folder / "runs")
-    return Scored(drawn, results, folder / "runs", overall_score(results.values()))
-
-
-@pytest.fixture
-def results(scored: Scored) -> dict[str, evalkit.Result]:
-    """Return the results, to be exchanged or left out."""
-    return {**scored.results}
-
-
-@pytest.fixture
-def folders(scored: Scored, tmp_path: Path) -> dict[str, Path]:
-    """Return run folders of the results, to be changed."""
-    shutil.copytree(scored.runs, tmp_path / "runs")
-    found = {path.parent.name: path for path in (tmp_path / "runs").glob("*/*")}
-    return {name: found[f"tweeteval-{name}"] for name in SETS}
-
-
 @pytest.mark.slow
-def test_overall_number_is_the_publishers(scored: Scored) -> None:
-    drawn, found = scored.drawn, scored.overall
-    expected = {task: official(task, *drawn.pooled(task)) for task in TASKS}
-    values = {task.task: task.value for task in found.tasks}
-    assert list(values) == list(TASKS)
+def test_the_number_of_the_suite_is_the_publishers(
+    publisher: Publisher, tmp_path: Path
+) -> None:
+    drawn = {name: draw(name, 3, 40 + 15 * n) for n, name in enumerate(SETS)}
+    pooled: dict[str, tuple[list[str], list[str]]] = {}
+    for name, (gold, predicted) in drawn.items():
+        publisher.write(name, gold)
+        evaluate(name, predicted, out=tmp_path / "runs")
+        both = pooled.setdefault(name.partition("-")[0], ([], []))
+        both[0].extend(gold)
+        both[1].extend(predicted)
+    board = make_board(find_suite("tweeteval"), [tmp_path / "runs"], ranks=False)
+    expected = {task: official(task, *both) for task, both in pooled.items()}
+    cells = {each.name: each.cells["m"] for each in board.root.children}
+    values = {task: cell.score.value for task, cell in cells.items()}
     assert values == pytest.approx(expected, abs=1e-12)
+<<<<<<< HEAD
     assert found.value == pytest.approx(fmean(expected.values()), abs=1e-12)
     assert found.model == "m"
     sizes = {task: len(drawn.pooled(task)[0]) for task in TASKS}
@@ -771,3 +702,11 @@ def assert_prints(runs: Path, arguments: Sequence[str], shown: str) -> None:
 @pytest.mark.slow
 def test_readme_shows_what_the_command_prints(scored: Scored) -> None:
     assert_prints(scored.runs, *shown_in_readme()[0])
+=======
+    total = board.root.cells["m"]
+    assert total.score.value == pytest.approx(fmean(expected.values()), abs=1e-12)
+    assert total.score.n == sum(len(gold) for gold, _ in drawn.values())
+    assert (total.score.ci_method, total.scored) == ("mover", 11)
+    by_target = [official("stance", *drawn[name]) for name in SETS if "stance" in name]
+    assert abs(expected["stance"] - fmean(by_target)) > 1e-4
+>>>>>>> origin/main

@@ -146,7 +146,7 @@ def test_an_impossible_name_keeps_no_run_from_being_listed(
         (["cite", "{root}:nope"], "there is no run {root}:nope"),
         (["runs", "-o", "s3://"], "s3://: names no bucket: write s3://BUCKET"),
         (["show", "{root}/set/3095"], "error: there is no run {root}/set/3095"),
-        (["leaderboard", "{root}"], "there are no runs in {root}"),
+        (["leaderboard", "{root}"], "{root}: no runs"),
     ],
 )
 def test_runs_that_are_not_there_are_named_by_their_place(

@@ -73,15 +73,21 @@ def make_board(
         asked = {"metric": leaf.metric or metric, "tag": leaf.tag or tag}
         cells[leaf] = choose_cells(leaf.model_copy(update=asked), pool)
     models = sorted({model for groups in cells.values() for model in groups[0]})
-    if not any(cell.scored for found in cells.values() for cell in found[0].values()):
-        lines = ["no complete run has a score of the suite", *pool.notices[:5]]
+    counted = [cell for groups in cells.values() for cell in groups[0].values()]
+    if not any(cell.scored for cell in counted):
+        reasons = dict.fromkeys(str(cell.score.reason) for cell in counted)
+        names = ", ".join(leaf.label for leaf in leaves[:5])
+        names += ", …" if len(leaves) > len(leaves[:5]) else ""
+        first = f"no complete run of {names or 'these datasets'} has such a score"
+        lines = [first, *[*pool.notices, *reasons][:5]]
         raise DataError("; ".join(lines))
     levels = sorted({run.record.confidence for run in pool.results.values()})
     confidence = levels[0] if len(levels) == 1 else 0.95
     if len(levels) > 1:
         shown = " and ".join(f"{100 * level:g} %" for level in levels)
         pool.notices.append(f"intervals of runs are of {shown}; ranks are of 95 %")
-    not_drawn = "" if ranks else "ranks were not computed"
+    shares_examples = len({leaf.data for leaf in leaves}) < len(leaves)
+    not_drawn = "" if ranks or shares_examples else "ranks were not computed"
     values: dict[Leaf, Values] = {}
     for leaf, groups in cells.items():
         progress(f"resampling {leaf.label}", len(values) / len(leaves))
@@ -141,10 +147,15 @@ def _rating(
                 drawn[(slice(None), *place)] = value.draws
     names = tuple(part.member.name for part in parts)
     columns = Columns(tuple(models), names, values, tuple(directions), draws)
-    settings = None
-    if rank.perf is not None:
-        settings = Dynascore(rank.perf, rank.weights, rank.offset)
-    return rate(columns, rank.method, context.confidence, settings)
+    if rank.perf is None:
+        return rate(columns, rank.method, context.confidence)
+    settings = Dynascore(rank.perf, rank.weights, rank.offset)
+    rating = rate(columns, rank.method, context.confidence, settings)
+    perf = dict(zip(names, parts, strict=True))[rank.perf].values.values()
+    kinds = {(value.score.unit, value.score.scale) for value in perf}
+    unit, scale = kinds.pop() if len(kinds) == 1 else ("", 1.0)
+    shown = {m: s._replace(unit=unit, scale=scale) for m, s in rating.scores.items()}
+    return rating._replace(scores=shown)
 
 
 def _pairwise(

@@ -1,22 +1,21 @@
 """Joint bootstrap of examples: replicates of the scores of all models and datasets.
 
-How often a unit is drawn depends on its dataset, split and name, the replicate and the
-seed alone. So all models, metrics, tags and perturbed examples of a dataset get the
-same resample, in whichever order they are drawn; replicates of means, differences and
-ratings follow from those of the leaves. Poisson(1) weights (Hanley and MacGibbon 2006)
-of clusters where there are any, else of examples; a perturbed example has the weight of
-its original.
+How often a unit is drawn depends on its dataset, split and name and on the replicate
+alone. So all models, metrics, tags and perturbed examples of a dataset get the same
+resample, and replicates of means and ratings follow from those of the leaves. Units are
+clusters where there are any, else examples; a perturbed example has the weight of its
+original. Weights are Poisson(1) draws (Hanley and MacGibbon 2006).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import polars as pl
 
-from evalkit import Registry, Result
+from evalkit import Registry, Result, Score
+from evalkit.base.columns import named
 from evalkit.base.copies import INPUT_ID
 from evalkit.catalog import BoundMetric, Resolver, metric_of
 from evalkit.errors import EvalkitError, MetricError
@@ -30,27 +29,23 @@ from evalkit.scoring.measurement import evidence_of, prepared
 from evalkit.statistics.clusters import Floats, Integers
 from evalkit.statistics.resampling import (
     DRAWS_OF_SUMS,
+    Keys,
     Weights,
     percentile_interval,
     poisson_weights,
     unit_keys,
 )
+from evalkit_analysis_compare.pairing import score_column
+from evalkit_analysis_robustness import find_effects
 from evalkit_analysis_suites.records import Cell
 
 REPLICATES = DRAWS_OF_SUMS
 """Number of bootstrap replicates."""
 
-_MOST_VALUES = 20_000
-"""Distinct keys, such as label pairs, or kept values beyond which nothing is drawn."""
-
-
-class LeafDraws(NamedTuple):
-    """Replicates of the scores of all models on one leaf."""
-
-    values: Mapping[str, Floats]
-    """By model, of shape (`REPLICATES`,); nan where the score is undefined."""
-    reasons: Mapping[str, str]
-    """By model, why it has no replicates."""
+_ONE_UNIT = "all examples are one unit of the sample"
+_MOST_VALUES, _MOST_WEIGHTS = 20_000, 5_000_000
+"""Distinct keys (such as label pairs) or kept values of a score that is resampled, and
+weights that are held at a time."""
 
 
 def sample_name(record: RunRecord) -> str:
@@ -62,27 +57,34 @@ def sample_name(record: RunRecord) -> str:
 
 
 def draw_leaf(
-    cells: Mapping[str, Cell], *, seed: int = 0, registry: Registry | None = None
-) -> LeafDraws:
+    cells: Mapping[str, Cell], registry: Registry | None = None
+) -> dict[str, Floats | str]:
     """Draw replicates of the scores of one leaf.
 
     Args:
         cells: The cells of a member without children, by model.
-        seed: Seed of the resampling; the same for all leaves that are combined.
         registry: Where metrics are found. Default: all installed ones.
 
     Returns:
-        The replicates. Those of any leaves of the same seed are joint.
+        The replicates by model, nan where undefined, or why there are none. Those of
+        all leaves are joint.
     """
     resolver = Resolver(registry or Registry())
-    values: dict[str, Floats] = {}
-    reasons: dict[str, str] = {}
+    drawn: dict[str, Floats | str] = {}
     for model, cell in cells.items():
         try:
-            values[model] = _draw(cell, seed, resolver)
+            drawn[model] = _draw(cell, resolver)
         except EvalkitError as error:
-            reasons[model] = str(error)
-    return LeafDraws(values, reasons)
+            drawn[model] = str(error)
+    return drawn
+
+
+def draw_weights(keys: Keys) -> Iterator[Floats]:
+    """Yield how often units are drawn, of shape (units, some replicates)."""
+    step = max(1, _MOST_WEIGHTS // len(keys))
+    for first in range(0, REPLICATES, step):
+        weights = poisson_weights(keys, first, min(step, REPLICATES - first))
+        yield weights.astype(np.float64)
 
 
 def joint_interval(draws: Floats, confidence: float) -> Interval:
@@ -90,19 +92,38 @@ def joint_interval(draws: Floats, confidence: float) -> Interval:
     return percentile_interval(draws, confidence, "joint-bootstrap")
 
 
-def _draw(cell: Cell, seed: int, resolver: Resolver) -> Floats:
+def _draw(cell: Cell, resolver: Resolver) -> Floats:
     score = cell.score
     if score.value is None or len(cell.runs) != 1:
         raise MetricError(score.reason or "it is computed from several runs")
     [run] = cell.runs
+    if score.perturbation is not None and run.record.perturbation is None:
+        value, draws = _draw_mean(_score_effect(run, score))
+    elif score.aggregate is None and score_column(run, score.metric) is not None:
+        scores = scored_examples(run, score).drop_nulls("score")
+        value, draws = _draw_mean(scores.select("unit", x="score"))
+    else:
+        value, draws = _draw_score(run, score, resolver)
+    if not np.isclose(value, score.value, rtol=1e-9, atol=1e-12):
+        raise MetricError(
+            f"{run.run_id}: {score.metric} cannot be computed again from the run, got "
+            f"{value} instead of {score.value}"
+        )
+    return draws
+
+
+def _draw_score(run: Result, score: Score, resolver: Resolver) -> tuple[float, Floats]:
+    """Compute a score again, and its replicates."""
     metric, part = _bind(run, score.metric, resolver)
     measured = measured_run(run)
     for each in prepared(metric, measured.everything).parts():
         if each.name in (metric.name, score.metric):
             metric, part = each, "" if each.name == score.metric else part
+    if metric.whole_only:  # a property of the job: examples have no part in it
+        return float(score.value or 0.0), np.full(REPLICATES, score.value)
     if metric.name not in run.statistics or metric.interval == "none":
         raise MetricError("scores of whole lists or without interval are not resampled")
-    table = measured.table._replace(clusters=sample_units(run, seed))
+    table = measured.table._replace(clusters=sample_units(run))
     groups, statistics = measured.groups, run.statistics[metric.name]
     evidence = evidence_of(metric, statistics, table, groups)
     facet = (score.aggregate or "").partition(":")[2]
@@ -110,14 +131,52 @@ def _draw(cell: Cell, seed: int, resolver: Resolver) -> Floats:
     scores = evidence.finalizer(evidence.sums).filter(
         pl.col("group").is_in(numbers), pl.col("score") == part
     )
-    value = float(np.mean(scores["value"].to_numpy()))
-    if not np.isclose(value, score.value, rtol=1e-9, atol=1e-12):
-        raise MetricError(
-            f"{run.run_id}: {score.metric} cannot be computed again from the run, got "
-            f"{value} instead of {score.value}"
-        )
-    draws: Floats = np.mean([_draw_group(evidence, n, part) for n in numbers], axis=0)
-    return draws
+    draws = np.mean([_draw_group(evidence, n, part) for n in numbers], axis=0)
+    return float(np.mean(scores["value"].to_numpy())), draws
+
+
+def _score_effect(run: Result, score: Score) -> pl.DataFrame:
+    """Return `unit` and the score `x` under perturbation of each original."""
+    effects, own = find_effects(run), scored_examples(run, score)
+    members, whole = effects.members(str(score.perturbation)), score._replace(tag=None)
+    copies = [
+        scored_examples(each, whole).select(INPUT_ID, after="score", other="pred")
+        for made, each in zip(effects.perturbations, effects.runs, strict=True)
+        if made.name in members
+    ]
+    before, after = pl.col("before"), pl.col("after")
+    least = pl.min_horizontal if score.higher_is_better else pl.max_horizontal
+    views = {
+        "original": before,
+        "perturbed": after,
+        "drop": before - after,
+        "worst": least(before, after) + 0 * (before + after),
+        "agreement": (pl.col("pred") == pl.col("other")).cast(pl.Float64),
+    }
+    if score.computed_on not in views or not copies:
+        raise MetricError(f"{score.computed_on} is not resampled, or has no runs")
+    x = pl.col("x")
+    worst = x.min() if score.higher_is_better else x.max()
+    return (
+        pl.concat(copies, how="vertical_relaxed")
+        .join(own.rename({"score": "before"}), left_on=INPUT_ID, right_on="id")
+        .select("unit", INPUT_ID, x=views[score.computed_on])
+        .drop_nulls("x")
+        .group_by("unit", INPUT_ID)
+        .agg(worst if score.computed_on == "worst" else x.mean())
+    )
+
+
+def _draw_mean(rows: pl.DataFrame) -> tuple[float, Floats]:
+    """Compute the mean of the column `x`, and its replicates."""
+    sums = pl.col("x").sum(), pl.len().cast(pl.Float64).alias("n")
+    units = rows.group_by("unit").agg(sums).sort("unit")
+    if units.height < 2:
+        raise MetricError(_ONE_UNIT)
+    totals, keys = units.drop("unit").to_numpy(), unit_keys(units["unit"].cast(str), 0)
+    drawn = np.concatenate([weights.T @ totals for weights in draw_weights(keys)])
+    with np.errstate(invalid="ignore"):
+        return float(np.divide(*totals.sum(axis=0))), drawn[:, 0] / drawn[:, 1]
 
 
 def _bind(run: Result, score: str, resolver: Resolver) -> tuple[BoundMetric, str]:
@@ -130,20 +189,31 @@ def _bind(run: Result, score: str, resolver: Resolver) -> tuple[BoundMetric, str
     raise MetricError("the dataset computes the score itself")
 
 
-def sample_units(run: Result, seed: int) -> pl.Series:
+def scored_examples(run: Result, score: Score) -> pl.DataFrame:
+    """Return the examples of a score's tag, with the columns `unit` and `score`."""
+    column = score_column(run, score.metric)
+    if column is None or run.examples is None:
+        need = "effects and ratings by pairs need a metric that is a mean over examples"
+        raise MetricError(f"{run.run_id}: {need}, got {score.metric}")
+    rows = run.examples.with_columns(unit=sample_units(run), score=named(column))
+    has_tag = True if score.tag is None else pl.col("tags").list.contains(score.tag)
+    return rows.filter(has_tag)
+
+
+def sample_units(run: Result) -> pl.Series:
     """Return a key of the unit of each example: its cluster, original, or itself."""
     assert run.examples is not None  # as it has a scoring table
     names = ["cluster"]
     if run.record.cluster in ((), (INPUT_ID,)):
         names = [INPUT_ID, "id"] if INPUT_ID in run.examples.columns else ["id"]
     units = run.examples.select(pl.coalesce(pl.col(names).cast(pl.String)))
-    return hash_units(units.to_series(), sample_name(run.record), seed)
+    return hash_units(units.to_series(), sample_name(run.record))
 
 
-def hash_units(names: pl.Series, sample: str, seed: int) -> pl.Series:
+def hash_units(names: pl.Series, sample: str) -> pl.Series:
     """Return what decides how often units are drawn, by their names."""
     unique = names.unique().sort()
-    keys = unit_keys((f"{sample}\x1f{name}" for name in unique.to_list()), seed)
+    keys = unit_keys((f"{sample}\x1f{name}" for name in unique.to_list()), 0)
     return names.replace_strict(unique, pl.Series(keys))
 
 
@@ -156,7 +226,7 @@ def _draw_group(evidence: Evidence, group: int, part: str) -> Floats:
             f"extremes or more than {_MOST_VALUES} values are not resampled"
         )
     if (evidence.n_clusters(group) or 0) < 2:
-        raise MetricError("all examples are one unit of the sample")
+        raise MetricError(_ONE_UNIT)
     keys = evidence.units.keys
 
     def draw(units: Integers, first: int, count: int) -> Weights:

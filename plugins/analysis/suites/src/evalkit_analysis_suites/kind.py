@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalkit import Registry
-from evalkit.catalog import Component, Kind, import_component, is_file_name
+from evalkit.catalog import Component, Kind, import_component
 from evalkit.errors import PluginContractError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def find_suite(reference: str, registry: Registry | None = None) -> Suite:
         SchemaError: As for `read_suite`.
         PluginError: No suite of this name is installed.
     """
-    if is_file_name(reference):
+    if "." in reference or "/" in reference:
         return read_suite(reference)
     loaded: Any = (registry or Registry()).load("suites", reference).plugin
     suite: Suite = loaded

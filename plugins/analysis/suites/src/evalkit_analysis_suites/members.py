@@ -75,7 +75,7 @@ class Members:
         elif node.normalise is not None:
             scales = (node.normalise, *scales)
         children: list[Branch] = []
-        listed = node.of if isinstance(node.of, list) else self._tagged(node.of)
+        listed = node.of if isinstance(node.of, list) else self.tagged(node.of)
         for child in listed:
             if isinstance(child, Group):
                 flat = {"flatten": child.flatten or node.flatten}
@@ -121,7 +121,7 @@ class Members:
                 self._pool.notices.append(str(error))
         return self._loaded[reference]
 
-    def _tagged(self, chosen: Tagged) -> list[Leaf]:
+    def tagged(self, chosen: Tagged) -> list[Leaf]:
         """Return the datasets that declare a tag, those with runs first."""
         installed = self._registry.catalog.of_kind("datasets")
         expanded = (expand(each.name, self._registry) for each in installed)
@@ -191,3 +191,16 @@ class Members:
         if facet == "language":
             values = values or [*about.languages]
         return values[0] if len(values) == 1 else None
+
+
+def name_datasets(node: Node, registry: Registry) -> list[str]:
+    """Return the datasets of a suite, as `evalkit eval` takes them."""
+    members = Members(RunPool({}, {}, [], {}), registry)
+    names: dict[str, None] = {}
+    listed = node.of if isinstance(node.of, list) else members.tagged(node.of)
+    for child in listed:
+        if isinstance(child, Group):
+            names |= dict.fromkeys(name_datasets(child, registry))
+        else:
+            names[child if isinstance(child, str) else child.reference] = None
+    return [*names]

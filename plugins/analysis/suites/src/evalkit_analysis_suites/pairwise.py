@@ -19,19 +19,22 @@ from pydantic import BaseModel, Field
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from evalkit.base.columns import named
 from evalkit.errors import DataError, EvalkitError
 from evalkit.statistics.clusters import Floats
-from evalkit.statistics.resampling import Keys, poisson_weights
+from evalkit.statistics.resampling import Keys
 from evalkit_adapters_rows import validated_rows
-from evalkit_analysis_compare.pairing import score_column
-from evalkit_analysis_suites.draws import REPLICATES, hash_units, sample_units
+from evalkit_analysis_suites.draws import (
+    REPLICATES,
+    draw_weights,
+    hash_units,
+    scored_examples,
+)
 from evalkit_analysis_suites.ranks import make_rating, mean_of_known
 from evalkit_analysis_suites.records import Cell, Rating
 
 PairwiseMethod = Literal["elo", "bradley-terry", "win-rate", "length-controlled"]
 
-_MOST_WEIGHTS, _MOST_ITERATIONS, _MOST_STEPS, _TOLERANCE = 5_000_000, 10_000, 50, 1e-10
+_MOST_ITERATIONS, _MOST_STEPS, _TOLERANCE = 10_000, 50, 1e-10
 _ROWS = ("unit", "a", "b", "outcome", "longer")
 
 
@@ -57,14 +60,13 @@ class Verdicts(NamedTuple):
     0.5 for a tie); `longer` (length of a's response less b's; nan if unknown)."""
 
 
-def read_verdicts(path: str | Path, *, seed: int = 0) -> Verdicts:
+def read_verdicts(path: str | Path) -> Verdicts:
     """Read verdicts of judges or people.
 
     Args:
         path: JSON lines, CSV or another table with `model_a`, `model_b`, `winner` (`a`,
             `b` or `tie`), and optionally `id` of the example, whose verdicts are
             resampled together, and `length_a` and `length_b` of the responses.
-        seed: Seed of the resampling.
 
     Raises:
         DataError: A row is invalid, or there is none.
@@ -84,30 +86,29 @@ def read_verdicts(path: str | Path, *, seed: int = 0) -> Verdicts:
     if not rows:
         raise DataError(f"{path}: file has no verdicts")
     frame = pl.DataFrame(rows, _ROWS, orient="row", infer_schema_length=None)
-    return _number(frame.with_columns(unit=hash_units(frame["unit"], "verdicts", seed)))
+    return _number(frame.with_columns(unit=hash_units(frame["unit"], "verdicts")))
 
 
-def run_verdicts(leaves: Sequence[Mapping[str, Cell]], *, seed: int = 0) -> Verdicts:
+def run_verdicts(leaves: Sequence[Mapping[str, Cell]]) -> Verdicts:
     """Compare each pair of models on each example that both have a score of.
 
     The better score wins; scores that differ by 0.001 or less are a tie.
 
     Args:
         leaves: Cells by model of members without children.
-        seed: Seed of the resampling.
 
     Raises:
         EvalkitError: A metric has no scores of single examples, or no two models have
             scores of one example.
     """
-    parts = [part for cells in leaves for part in _compare(cells, seed)]
+    parts = [part for cells in leaves for part in _compare(cells)]
     if not any(part.height for part in parts):
         raise EvalkitError("no two models have scores of one example")
     return _number(pl.concat(parts))
 
 
-def _compare(cells: Mapping[str, Cell], seed: int) -> Iterator[pl.DataFrame]:
-    scores = {model: _example_scores(cell, seed) for model, cell in cells.items()}
+def _compare(cells: Mapping[str, Cell]) -> Iterator[pl.DataFrame]:
+    scores = {model: _example_scores(cell) for model, cell in cells.items()}
     for (a, one), (b, other) in combinations(scores.items(), 2):
         both = one.join(other, on=["unit", "id"])
         x, y = both["score"].to_numpy(), both["score_right"].to_numpy()
@@ -117,21 +118,18 @@ def _compare(cells: Mapping[str, Cell], seed: int) -> Iterator[pl.DataFrame]:
         yield both.select("unit", *models, outcome=pl.Series(outcome), longer=longer)
 
 
-def _example_scores(cell: Cell, seed: int) -> pl.DataFrame:
+def _example_scores(cell: Cell) -> pl.DataFrame:
     """Return `unit`, `id` and `score` of each example; higher is better."""
     [run], score = cell.runs, cell.score
-    column = score_column(run, score.metric)
-    if column is None or run.examples is None or score.higher_is_better is None:
+    if score.higher_is_better is None or score.computed_on != "all":
         raise EvalkitError(
-            f"{run.run_id}: {score.metric} has no scores of single examples, or no "
-            "direction. Ratings by pairs need a metric that has both"
+            f"{run.run_id}: {score.metric} has no direction, or is an effect of "
+            "perturbations. Use another metric to rate models by pairs"
         )
-    frame = run.examples.with_columns(unit=sample_units(run, seed))
-    if score.tag is not None:
-        frame = frame.filter(pl.col("tags").list.contains(score.tag))
-    oriented = named(column) if score.higher_is_better else -named(column)
-    scores = frame.select("unit", "id", score=oriented).drop_nulls("score")
-    return scores.group_by("unit", "id").agg(pl.col("score").mean()).sort("unit", "id")
+    sign = 1 if score.higher_is_better else -1
+    scores = scored_examples(run, score).drop_nulls("score")
+    oriented = pl.col("score").mean() * sign
+    return scores.group_by("unit", "id").agg(oriented).sort("unit", "id")
 
 
 def _number(frame: pl.DataFrame) -> Verdicts:
@@ -177,9 +175,8 @@ def rate_verdicts(
     if reference in models:
         against = models.index(reference)
     elif reference is not None or method == "length-controlled":
-        raise EvalkitError(
-            f"reference must be one of {', '.join(models)}, got {reference}"
-        )
+        listed = ", ".join(models)
+        raise EvalkitError(f"reference must be one of {listed}, got {reference}")
     if not keep_ties:
         rows = verdicts.rows.filter(pl.col("outcome") != 0.5)
         verdicts = verdicts._replace(rows=rows)
@@ -192,12 +189,8 @@ def rate_verdicts(
         compute = partial(_share_wins, wins, against)
     else:
         why = _name_groups(wins, models)
-    keys, step = verdicts.keys, max(1, _MOST_WEIGHTS // len(verdicts.keys))
-    parts = [compute(np.ones((len(keys), 1)))]
-    for first in range(0, REPLICATES, step):
-        weights = poisson_weights(keys, first, min(step, REPLICATES - first))
-        parts.append(compute(weights.astype(np.float64)))
-    rated = np.concatenate(parts)
+    drawn = map(compute, draw_weights(verdicts.keys))
+    rated = np.concatenate([compute(np.ones((len(verdicts.keys), 1))), *drawn])
     if method == "elo":
         rated = 1000 + 400 / math.log(10) * rated
     draws: Floats | str = rated[1:]
@@ -231,9 +224,7 @@ def _name_groups(wins: csr_array[Any], models: Sequence[str]) -> str:
     [total] = _weighted(wins, np.ones((wins.shape[1], 1)))
     count, group = connected_components(total > 0, connection="strong")
     names = [", ".join(np.array(models)[group == each]) for each in range(count)]
-    return (
-        f"infinite: one of these always wins, or they never meet: {' | '.join(names)}"
-    )
+    return f"infinite: one always wins, or they never meet: {' | '.join(names)}"
 
 
 def _fit(wins: csr_array[Any], weights: Floats) -> Floats:
@@ -262,9 +253,8 @@ def _share_wins(wins: csr_array[Any], against: int, weights: Floats) -> Floats:
     won = _weighted(wins, weights)
     with np.errstate(invalid="ignore"):
         shares: Floats = won / (won + won.swapaxes(1, 2))
-    return (
-        shares[:, :, against] if against >= 0 else mean_of_known(shares.swapaxes(1, 2))
-    )
+    own = mean_of_known(shares.swapaxes(1, 2))
+    return shares[:, :, against] if against >= 0 else own
 
 
 def _control_length(verdicts: Verdicts, against: int, weights: Floats) -> Floats:
@@ -282,10 +272,8 @@ def _control_length(verdicts: Verdicts, against: int, weights: Floats) -> Floats
         middle = slope = np.zeros(len(rated))
         for _ in range(_MOST_STEPS):
             shares = 1 / (1 + np.exp(-middle - z[:, None] * slope))
-            left, spread = (
-                times * (wins[:, None] - shares),
-                times * shares * (1 - shares),
-            )
+            left = times * (wins[:, None] - shares)
+            spread = times * shares * (1 - shares)
             c, d, e = spread.sum(axis=0), z @ spread, z**2 @ spread
             f, g = left.sum(axis=0), z @ left
             with np.errstate(invalid="ignore", divide="ignore"):

@@ -174,7 +174,7 @@ def make_rating(
     An interval is widened to hold its value: replicates of a rating that jumps with
     ranks may all lie on one side of it.
     """
-    scale = ("%", 100.0) if method in ("win-rate", "length-controlled") else ("", 1.0)
+    is_share = method in ("win-rate", "length-controlled")
     scores, known = {}, {}
     for place, model in enumerate(models):
         value, low, high = float(values[place]), None, None
@@ -193,8 +193,8 @@ def make_rating(
             ci_high=high,
             ci_method=interval.method,
             n=int(counts[place]),
-            unit=scale[0],
-            scale=scale[1],
+            unit="%" if is_share else "",
+            scale=100.0 if is_share else 1.0,
             higher_is_better=method != "mean-rank",
             reason=interval.reason,
         )

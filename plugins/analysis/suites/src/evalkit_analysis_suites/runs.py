@@ -251,8 +251,11 @@ def _remarks(name: str, cells: Mapping[str, Cell]) -> Iterator[str]:
             yield f"{where}: missing or invalid predictions count as wrong: {share}"
         if run.status == "partial":
             yield f"{where}: partial, as a metric did not score all responses"
-        if _has_originals(run):
-            yield f"{where}: the run has perturbed examples"
+        try:
+            if _has_originals(run):
+                yield f"{where}: the run has perturbed examples"
+        except StorageError as error:
+            yield f"{where}: {error}"
 
 
 def _has_originals(run: Result) -> bool:

@@ -83,12 +83,12 @@ class Context(NamedTuple):
 
 def draw_values(cells: Mapping[str, Cell], not_drawn: str) -> Values:
     """Draw replicates of the scores of a leaf."""
-    values, reasons = ({}, {}) if not_drawn else draw_leaf(cells)
+    drawn = {} if not_drawn else draw_leaf(cells)
     return {
         model: Value(
             cell,
             frozenset(sample_name(run.record) for run in cell.runs),
-            values.get(model, reasons.get(model, not_drawn)),
+            drawn.get(model, not_drawn),
         )
         for model, cell in cells.items()
     }
@@ -131,6 +131,8 @@ def _evaluated(
 
 def _ranks(values: Values, context: Context) -> tuple[Mapping[str, Ranks], str | None]:
     """Compute the ranks that models may have, or say why there are none."""
+    if context.not_drawn:
+        return {}, None
     known = {model: x for model, x in values.items() if x.score.value is not None}
     draws = {m: x.draws for m, x in known.items() if not isinstance(x.draws, str)}
     directions = {value.score.higher_is_better for value in known.values()}
@@ -331,7 +333,7 @@ def _renamed(run: Result, metric: str) -> Result:
     name, is_clustered = sample_name(run.record), pl.col("cluster").is_not_null()
     examples = run.examples.with_columns(
         id=pl.lit(f"{name}\x1f") + pl.col("id"),
-        cluster=pl.when(is_clustered).then(sample_units(run, 0)),
+        cluster=pl.when(is_clustered).then(sample_units(run)),
     )
     record = run.record.changed(components=components, headline=owner)
     return Result(record, (), (), examples, run.statistics)

@@ -53,11 +53,7 @@ def read_declared(path: str | Path, model: type[Model]) -> Model:
 def check_declared(
     values: Any, where: str, model: type[Model], find_lines: Callable[[], Lines] = dict
 ) -> Model:
-    """Check the JSON values of a file, which messages call `where`.
-
-    Raises:
-        SchemaError: They break the schema.
-    """
+    """Check the JSON values of a file, which messages call `where`."""
     if not isinstance(values, Mapping):
         key = model.__name__.lower()
         raise SchemaError(f"{where}: must be a mapping with the key `{key}`")
@@ -132,9 +128,8 @@ def _problems(
         # a branch of a union that was not meant
         is_beside = any(other[: len(keys)] == keys != other for other in found)
         if not (is_beside and rank > 1):
-            name = ".".join(map(str, keys))
-            place = located(where, lines, keys)
-            yield f"{place}: {name}: {text}" if name else f"{place}: {text}"
+            parts = located(where, lines, keys), ".".join(map(str, keys)), text
+            yield ": ".join(filter(None, parts))
 
 
 def _ranked(problem: Any, keys: Place, model: type[BaseModel]) -> tuple[int, str]:

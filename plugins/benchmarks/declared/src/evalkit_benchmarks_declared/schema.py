@@ -127,11 +127,8 @@ class Data(Declared):
         if (self.path is None) == (self.hub is None):
             got = "none" if self.path is None else "both"
             raise ValueError(f"name exactly one of path and hub, got {got}")
-        for name, source in (
-            ("config", "hub"),
-            ("revision", "hub"),
-            ("sha256", "path"),
-        ):
+        sources = {"config": "hub", "revision": "hub", "sha256": "path"}
+        for name, source in sources.items():
             if getattr(self, name) is not None and getattr(self, source) is None:
                 raise ValueError(f"{name} is for data with {source}")
         return self

@@ -51,9 +51,9 @@ def find_refused(
         where = ""
         try:
             plugin: Any = registry.load("datasets", name).plugin
-            where = f"{plugin.path}: "
+            where = getattr(plugin, "path", "") and f"{plugin.path}: "
             bind(name, None, None, EvaluationOptions(), registry, Observers(registry))
-            for declared in plugin.perturbations:
+            for declared in getattr(plugin, "perturbations", ()):
                 for step in split_composition(*declared["perturbations"]):
                     registry.load("perturbations", step)
         except EvalkitError as error:

@@ -51,7 +51,6 @@ METRICS = {
 """Metric of evalkit and aggregation by output type and metric."""
 _UNUSED = ("metric", "aggregation", "higher_is_better", "hf_evaluate", "weight_by_size")
 OPTIONS = ("ignore_case", "ignore_punctuation", "ignore_numbers", "regexes_to_ignore")
-"""Options of `exact_match`."""
 FILTERS = ("regex", "remove_whitespace", "lowercase", "uppercase", "map")
 _TOKENS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 _UNKNOWN = "evalkit does not use this key"

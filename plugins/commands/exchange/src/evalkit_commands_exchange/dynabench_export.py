@@ -21,20 +21,13 @@ _LIMITS = (
     "dynabench: scores have no place for confidence intervals, numbers of examples and "
     "further metrics, which are left out"
 )
-_METRICS = {
-    name: name.replace("-", "_")
-    for name in (
-        *("accuracy", "bleu", "dataperf-f1", "macro-f1", "sp-bleu", "squad-f1"),
-        "vqa-accuracy",
-    )
-}
+_METRICS = (
+    *("accuracy", "bleu", "dataperf-f1", "macro-f1", "sp-bleu", "squad-f1"),
+    "vqa-accuracy",
+)
 _UNROUNDED = ("bleu", "sp-bleu")
 _INNER = {"macro-f1": "macro-f1:labels=seen"}
 """The metric of agreement, where Dynabench's differs from the one of the scores."""
-_JOB = {
-    "examples-per-second": "examples_per_second",
-    "peak-memory": "memory_utilization",
-}
 _FAMILIES = ("fairness", "robustness")
 
 
@@ -75,18 +68,21 @@ def _row(run: Result, notices: list[str]) -> dict[str, Any]:
             for each, known in zip(effects.runs, effects.perturbations, strict=True)
             if known.label_effect == "invariant" and family in known.families
         ]
-        if not all(each.record.includes_examples for each in (run, *perturbed)):
+        has_examples = all(x.record.includes_examples for x in (run, *perturbed))
+        if perturbed and not has_examples:
             notices.append(f"{label(run)}: no {family}, as the run holds no examples")
         elif perturbed:
             rows = [row for each in perturbed for row in _counted(each)]
-            scores = _score(main.metric, rows, run)
-            metadata |= _metadata(scores, main.metric, f"{family}-", notices)
+            found = score_lists(
+                main.metric,
+                [row["pred"] for row in rows],
+                [row["answer"] for row in rows],
+                labels=run.record.labels,
+                tags=[row["tags"] for row in rows],
+                answer_kind=run.record.answer_kind,
+            )
+            metadata |= _metadata(found.scores, main.metric, f"{family}-", notices)
             deltas[family] = _unperturbed_percent(main.metric, rows, _counted(run))
-    job = {
-        column: round(score.value, 2)
-        for name, column in _JOB.items()
-        if name in run and (score := run[name]).value is not None
-    }
     return {
         "model": run.model,
         "dataset": run.dataset,
@@ -94,8 +90,7 @@ def _row(run: Result, notices: list[str]) -> dict[str, Any]:
         "perf_std": None,
         "pretty_perf": f"{_perf(main)} %",
         **deltas,
-        **job,
-        "metadata_json": dump(metadata | deltas | job, indent=None),
+        "metadata_json": dump(metadata | deltas, indent=None),
     }
 
 
@@ -104,18 +99,6 @@ def _counted(run: Result) -> list[dict[str, Any]]:
     assert run.examples is not None
     counted = run.record.policies.counted
     return [x for x in run.examples.iter_rows(named=True) if x["status"] in counted]
-
-
-def _score(metric: str, rows: Sequence[Mapping[str, Any]], run: Result) -> Any:
-    """Score perturbed examples, each of which counts once."""
-    return score_lists(
-        metric,
-        [row["pred"] for row in rows],
-        [row["answer"] for row in rows],
-        labels=run.record.labels,
-        tags=[row["tags"] for row in rows],
-        answer_kind=run.record.answer_kind,
-    ).scores
 
 
 def _unperturbed_percent(
@@ -148,7 +131,7 @@ def _metadata(
     scores: Iterable[Score], metric: str, prefix: str, notices: list[str]
 ) -> dict[str, Any]:
     """Return the score of the whole set and those of tags."""
-    name, tags = _METRICS[metric.partition(":")[0]], []
+    name, tags = metric.partition(":")[0].replace("-", "_"), []
     metadata: dict[str, Any] = {}
     for score in scores:
         if score.metric != metric or score.aggregate is not None:

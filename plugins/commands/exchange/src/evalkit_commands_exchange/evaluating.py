@@ -17,33 +17,25 @@ if TYPE_CHECKING:
 ORIGINAL_FILE = "original.parquet"
 """Table of a run folder: the tool's scores beside evalkit's."""
 FOLDER = "imported"
-"""Folder of the imported datasets, beside the runs."""
 
 _TOLERANCE = 1e-6
 
 
 def evaluate_imported(run: ImportedRun, out: Path, registry: Registry) -> Result:
-    """Evaluate the responses of an imported run, and write the run.
+    """Evaluate the responses of an imported run, and write the dataset and the run."""
+    import polars as pl
 
-    Args:
-        run: The run of the other tool.
-        out: Folder of runs; the dataset goes to `imported` in it.
-        registry: Where plugins are found.
-
-    Returns:
-        The run; its table `original.parquet` holds the tool's scores beside evalkit's.
-
-    Raises:
-        EvalkitError: The responses cannot be evaluated.
-    """
     from evalkit import EvaluationOptions, evaluate_with
     from evalkit_analysis_robustness import evaluate_perturbed
 
-    dataset = str(_write_dataset(run, out / FOLDER))
-    if run.extractor is not None:
-        dataset = f"{dataset}:extract={run.extractor}"
+    path = _write_dataset(run, out / FOLDER)
+    dataset = f"{path}:{run.parameters}" if run.parameters else str(path)
+    columns = {name for row in run.examples for name in row} - {"uid", "tags", "answer"}
     options = EvaluationOptions(
-        extra_metrics=run.metrics, on_missing="skip", on_invalid="skip"
+        extra_metrics=run.metrics,
+        on_missing="skip",
+        on_invalid="skip",
+        keep=sorted(columns),
     )
     given: dict[str, Any] = {"model": run.model, "registry": registry}
     with TemporaryDirectory(prefix="evalkit-import-") as folder:
@@ -52,21 +44,20 @@ def evaluate_imported(run: ImportedRun, out: Path, registry: Registry) -> Result
         system = predictions.with_name(f"{predictions.stem}.system.json")
         system.write_text(json.dumps({"model": _provenance(run)}), encoding="utf-8")
         if run.perturbed:
-            given["perturbed"] = [[*run.perturbed]]
-            answers = [[*run.perturbed_responses]]
-            result = evaluate_perturbed(
-                dataset,
-                predictions,
-                perturbed_predictions=answers,
-                options=options,
-                **given,
-            )
+            given |= {"perturbed": [[*run.perturbed]], "options": options}
+            given["perturbed_predictions"] = [[*run.perturbed_responses]]
+            result = evaluate_perturbed(dataset, predictions, **given)
         else:
             result = evaluate_with(dataset, predictions, options, **given)
-        if Path(dataset.partition(":")[0]).stem != run.dataset:
+        if path.stem != run.dataset:
             notice = f"{run.dataset} has other examples, of an earlier import"
             result.amend(notices=(*result.notices, notice))
-        result.tables[ORIGINAL_FILE] = _table(compare_scores(run, result))
+        compared = pl.DataFrame(compare_scores(run, result), infer_schema_length=None)
+        numbers = pl.col("tool", "stderr", "evalkit", "difference").cast(pl.Float64)
+        texts = pl.col(pl.Null).cast(pl.String)
+        result.tables[ORIGINAL_FILE] = compared.with_columns(numbers).with_columns(
+            texts
+        )
         result.save(out)
     return result
 
@@ -75,41 +66,37 @@ def compare_scores(run: ImportedRun, result: Result | None) -> list[dict[str, An
     """Return a row for each score of the tool, with evalkit's value and difference."""
     from evalkit_analysis_robustness import find_effects
 
-    if result is None:
-        return [_compare(run, score, None, ()) for score in run.scores]
-    computed = [*result.scores, *find_effects(result).scores]
-    return [_compare(run, score, result, computed) for score in run.scores]
+    computed: list[Score] = []
+    if result is not None:
+        computed = [*result.scores, *find_effects(result).scores]
+    rows = []
+    for score in run.scores:
+        value = None if result is None else _find(score, result, computed)
+        difference = None
+        if value is not None and score.tool is not None:
+            difference = value - score.tool
+        own = {"evalkit_metric": score.computed_by, "evalkit": value}
+        own |= {"difference": difference}
+        explanation = _explain(run, score, result, value, difference)
+        rows.append({**score._asdict(), **own, "explanation": explanation})
+    return rows
 
 
-def _compare(
-    run: ImportedRun,
-    score: OriginalScore,
-    result: Result | None,
-    computed: Sequence[Score],
-) -> dict[str, Any]:
-    place = score.tag, score.perturbation, score.computed_on
-    value = difference = None
+def _find(
+    score: OriginalScore, result: Result, computed: Sequence[Score]
+) -> float | None:
+    """Return evalkit's value on the scale of the tool."""
     metric = score.computed_by
-    if result is not None and metric is not None and metric in result:
-        for own in computed:
-            computed_on = own.perturbation and own.computed_on
-            is_same = (own.tag, own.perturbation, computed_on) == place
-            if is_same and own.metric == result[metric].metric and not own.aggregate:
-                value = None if own.value is None else own.value * score.scale
-    if value is not None and score.value is not None:
-        difference = value - score.value
-    return {
-        "metric": score.metric,
-        "tag": score.tag,
-        "perturbation": score.perturbation,
-        "computed_on": score.computed_on,
-        "original": score.value,
-        "stderr": score.stderr,
-        "evalkit_metric": metric,
-        "evalkit": value,
-        "difference": difference,
-        "explanation": _explain(run, score, result, value, difference),
-    }
+    if metric is None or metric not in result:
+        return None
+    place = score.tag, score.perturbation, score.computed_on
+    for own in computed:
+        computed_on = own.perturbation and own.computed_on
+        is_same = (own.tag, own.perturbation, computed_on) == place
+        is_whole = own.metric == result[metric].metric and own.aggregate is None
+        if is_same and is_whole and own.value is not None:
+            return own.value * score.scale
+    return None
 
 
 def _explain(
@@ -119,34 +106,18 @@ def _explain(
     value: float | None,
     difference: float | None,
 ) -> str:
-    if not run.examples:
-        return "there are no examples, so no run"
     if result is None:
-        return ""
+        return "" if run.examples else "there are no examples, so no run"
     if value is None:
-        has_metric = score.computed_by is not None
-        return "evalkit has no value" if has_metric else "evalkit has no counterpart"
+        return f"evalkit has no {'value' if score.computed_by else 'counterpart'}"
     if difference is None:
         return f"{run.tool} has no value"
     if abs(difference) <= _TOLERANCE:
-        is_own = score.counterpart is None
-        return f"mean of the scores of {run.tool}" if is_own else ""
-    lost = sum(
-        each.counts["examples"] - each.counts["scored"]
-        for each in (result, *(result.perturbed or ()))
-    )
-    if lost:
+        return "" if score.counterpart else f"mean of the scores of {run.tool}"
+    every = (result, *(result.perturbed or ()))
+    if lost := sum(each.counts["examples"] - each.counts["scored"] for each in every):
         return f"evalkit leaves out {lost} examples without a valid response"
     return score.explanation or "unknown"
-
-
-def _table(rows: list[dict[str, Any]]) -> Any:
-    import polars as pl
-
-    numbers = ("original", "stderr", "evalkit", "difference")
-    names = rows[0] if rows else {}
-    schema = {name: pl.Float64 if name in numbers else pl.String for name in names}
-    return pl.DataFrame(rows, schema=schema)
 
 
 def _write_dataset(run: ImportedRun, folder: Path) -> Path:

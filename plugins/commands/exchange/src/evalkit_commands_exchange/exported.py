@@ -47,6 +47,16 @@ def started(run: Result) -> datetime:
     return datetime.fromisoformat(run.record.timings.started)
 
 
+def last_date(runs: Iterable[Result]) -> str:
+    """Return when the last of the runs was evaluated, as names of files have it."""
+    return max(map(started, runs)).replace(tzinfo=None).isoformat().replace(":", "-")
+
+
+def size(run: Result) -> int:
+    """Return the number of examples that the main score is about."""
+    return run.record.counts.scored if run.headline is None else run.headline.n
+
+
 def score_name(score: Score) -> str:
     """Name a score of a whole run, which may be the mean over the tags of a facet."""
     return f"{score.metric}@{score.aggregate}" if score.aggregate else score.metric
@@ -98,7 +108,7 @@ def rows_of(run: Result, notices: list[str]) -> Iterator[dict[str, Any]]:
     if len(keys) < len(record.input_keys):
         missing = ",".join(key for key in record.input_keys if key not in keys)
         notices.append(
-            f"{label(run)}: the run does not keep the inputs of its examples, so they "
+            f"{run.dataset}: runs do not keep the inputs of their examples, so these "
             f"are empty. Evaluate with --keep {missing} to keep them"
         )
     after = frame.columns[frame.columns.index("status") + 1 :]

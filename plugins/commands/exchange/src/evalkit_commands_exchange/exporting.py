@@ -78,6 +78,10 @@ def _exportable(run: Result, notices: list[str]) -> Result:
     if not record.selection.is_whole:
         examples = count_of(record.counts.examples, "example")
         notices.append(f"{where}: only {examples} of the dataset were evaluated")
+    main = run.headline
+    if main is not None and main.coverage not in (None, 1):
+        share = f"{main.coverage:.1%} of the examples"
+        notices.append(f"{label(run)}: {main.metric} covers {share}")
     return run
 
 

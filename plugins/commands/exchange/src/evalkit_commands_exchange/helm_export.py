@@ -17,6 +17,7 @@ from evalkit_commands_exchange.exported import (
     label,
     rows_of,
     score_name,
+    size,
     texts_of,
     whole_scores,
 )
@@ -27,7 +28,6 @@ _LIMITS = (
     "are left out; what HELM says of prompts and sampling are its defaults. "
     "Run helm-summarize with --schema-path schema.yaml --suite evalkit"
 )
-_VIEWS = ("original", "perturbed", "worst")
 _FAMILIES = ("fairness", "robustness")
 _NAMES = {own: name for name, own in COUNTERPARTS.items()}
 """HELM's names of the metrics that are HELM's own."""
@@ -57,7 +57,8 @@ class _Run:
         self.main, self.dataset = _NAMES.get(main, main), str(run.dataset)
         # a file of examples has no splits
         self.split = self.record.split if self.record.split != "all" else "test"
-        self.name = file_name(f"{self.dataset}:model={run.model}")
+        separator = "," if ":" in self.dataset else ":"
+        self.name = file_name(f"{self.dataset}{separator}model={run.model}")
         self._perturbations = {
             each.name: {
                 "name": each.name,
@@ -66,6 +67,8 @@ class _Run:
             }
             for each in self.effects.perturbations
         }
+        self._model = {"model": run.model, "model_deployment": run.model}
+        self._adapter = {"method": "generation", **self._model}
         self._notices = notices
 
     def files(self) -> dict[str, Any]:
@@ -89,36 +92,27 @@ class _Run:
             "per_instance_stats": statistics,
         }
         if states:
-            state = {"adapter_spec": self._adapter_spec(), "request_states": states}
+            state = {"adapter_spec": self._adapter, "request_states": states}
             files["scenario_state"] = state
         return files
 
     def _run_spec(self) -> dict[str, Any]:
-        [dataset] = [x for x in self.record.components if x.kind == "datasets"]
+        parts: dict[str, list[dict[str, Any]]] = {}
+        for each in self.record.components:
+            spec = {"class_name": f"evalkit.{each.name}", "args": each.parameters}
+            parts.setdefault(each.kind, []).append(spec)
         return {
             "name": self.name,
-            "scenario_spec": {
-                "class_name": f"evalkit.{dataset.name}",
-                "args": dict(dataset.parameters),
-            },
-            "adapter_spec": self._adapter_spec(),
-            "metric_specs": [
-                {"class_name": f"evalkit.{each.name}", "args": dict(each.parameters)}
-                for each in self.record.metrics
-            ],
+            "scenario_spec": parts["datasets"][0],
+            "adapter_spec": self._adapter,
+            "metric_specs": parts["metrics"],
             "groups": [self.dataset],
-        }
-
-    def _adapter_spec(self) -> dict[str, Any]:
-        return {
-            "method": "generation",
-            "model": self.run.model,
-            "model_deployment": self.run.model,
         }
 
     def _instance(self, row: Mapping[str, Any], copies: Counter[Any]) -> dict[str, Any]:
         right = texts_of(row["answer"])
         choices = row.get("input/choices") or right
+        perturbation = self._perturbations.get(row["perturbation"])
         instance: dict[str, Any] = {
             "input": {"text": input_text(row["inputs"])},
             "references": [
@@ -129,15 +123,14 @@ class _Run:
                 for text in dict.fromkeys([*choices, *right])
             ],
             "split": self.split,
-            "id": row["input_id"] or row["id"],
+            "id": row["id"] if perturbation is None else row["input_id"],
         }
-        if row["perturbation"] is not None:
-            described = dict(self._perturbations[row["perturbation"]])
+        if perturbation is not None:
             key = instance["id"], row["perturbation"], row["replication"]
-            if copies[key]:  # the first one of HELM has no seed
-                described["seed"] = copies[key]
+            # the first one of HELM has no seed
+            seed = {"seed": copies[key]} if copies[key] else {}
             copies[key] += 1
-            instance["perturbation"] = described
+            instance["perturbation"] = {**perturbation, **seed}
         return instance
 
     def _request_state(
@@ -146,7 +139,7 @@ class _Run:
         state = {
             "instance": instance,
             "train_trial_index": trial,
-            "request": {"model": self.run.model, "model_deployment": self.run.model},
+            "request": self._model,
             "num_train_instances": 0,
             "prompt_truncated": False,
         }
@@ -184,7 +177,7 @@ class _Run:
         }
 
     def _stats(self) -> Iterator[dict[str, Any]]:
-        yield self._stat(_SIZE, self.record.counts.examples)
+        yield self._stat(_SIZE, size(self.run))
         for name, score in self.scores.items():
             yield self._stat(name, score.value)
         for score in self.effects.scores:
@@ -200,7 +193,7 @@ class _Run:
     def _view(self, score: Score) -> dict[str, Any] | None:
         """Describe what a score is computed on; None if HELM has no such score."""
         name, view = str(score.perturbation), score.computed_on
-        if name in self._perturbations and view in _VIEWS:
+        if name in self._perturbations and view in ("original", "perturbed", "worst"):
             return {**self._perturbations[name], "computed_on": view}
         family = name.removeprefix("family:")
         if family in _FAMILIES and view == "worst-of-all":
@@ -227,11 +220,11 @@ def _schema(runs: Sequence[_Run]) -> str:
     metric_groups = {"main": _metric_group("main", [_MAIN])}
     groups = []
     for dataset, own in datasets.items():
-        views = [each for run in own for each in run.effects.perturbations]
+        views = {name for run in own for name in run.effects.names}
         matchers = {
             family: [{**_MAIN, "perturbation_name": family}]
             for family in _FAMILIES
-            if any(family in each.families for each in views)
+            if f"family:{family}" in views
         }
         names = dict.fromkeys(name for run in own for name in run.scores)
         others = [{**_MAIN, "name": name} for name in names if name != own[0].main]
@@ -250,7 +243,6 @@ def _schema(runs: Sequence[_Run]) -> str:
     every = {
         "name": "all",
         "display_name": "All datasets",
-        "description": "Runs that evalkit exported",
         "category": "Datasets",
         "subgroups": [*datasets],
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,27 +49,25 @@ def read_helm(folder: Path) -> ImportedRun:
     method = text_of(value_at(adapter, "method"), "adapter_spec.method")
     if method in ("language_modeling", "ranking_binary"):
         raise AdapterError(f"{folder / SPEC}: {method} has no answers to import")
-    is_separate = method in SEPARATE
-    rows = [*HelmState(HelmState.Parameters()).read_file(folder / STATE)]
+    states = [*HelmState(HelmState.Parameters()).read_file(folder / STATE)]
     statistics = HelmStats(HelmStats.Parameters())
     values = {
         (row["id"], row["train_trial_index"]): row
         for row in statistics.read_file(folder / _BY_INSTANCE)
     }
+    is_separate = method in SEPARATE
     scores = [*_scores(read_document(folder / _STATS), values.values(), is_separate)]
-    examples, responses = _rows(rows, values, scores, is_separate)
+    examples, responses = _rows(states, values, scores, adapter)
     if not examples[1]:  # then the worst of originals and perturbed is the original
         scores = [score for score in scores if score.perturbation is None]
     name, _, arguments = text_of(value_at(spec, "name"), "name").partition(":")
-    own = re.sub(
-        r"(^|,)(model|model_deployment|data_augmentation)=[^,]*", "", arguments
-    )
+    own = re.sub(r"(^|,)(model(_deployment)?|data_augmentation)=[^,]*", "", arguments)
     splits = {row["split"] for row in examples[0]}
     return ImportedRun(
         tool="HELM",
         source=folder,
         files=[folder / name for name in FILES if (folder / name).is_file()],
-        dataset=component_name("helm", name, own),
+        dataset=component_name("helm", name.removeprefix("helm-"), own),
         model=adapter.get("model_deployment") or adapter.get("model") or "model",
         description=f"HELM: {name} ({value_at(spec, 'scenario_spec.class_name')})",
         examples=examples[0],
@@ -87,14 +85,16 @@ def _rows(
     states: list[Row],
     values: Mapping[tuple[str, Any], Row],
     scores: list[OriginalScore],
-    is_separate: bool,
-) -> tuple[tuple[list[Row], list[Row]], tuple[list[Row], list[Row]]]:
+    adapter: Mapping[str, Any],
+) -> tuple[Sequence[list[Row]], Sequence[list[Row]]]:
     """Return examples and responses, each without and with perturbation."""
+    is_separate = adapter["method"] in SEPARATE
+    pattern = adapter.get("output_mapping_pattern")
     to_example = HelmInstances(HelmInstances.Parameters(copies="all"))
     to_response = HelmState(HelmState.Parameters(copies="all"))
     columns = {each.column: each.metric for each in scores if each.column}
-    examples: tuple[dict[str, Row], dict[str, Row]] = ({}, {})
-    responses: tuple[list[Row], list[Row]] = ([], [])
+    examples: list[dict[str, Row]] = [{}, {}]
+    responses: list[list[Row]] = [[], []]
     for state in states:
         is_perturbed = state["instance"].get("perturbation") is not None
         for row in to_example.adapt_row(state):
@@ -103,7 +103,7 @@ def _rows(
             continue  # the other requests for the references of an instance
         if is_separate:
             state = {**state, "reference_index": None}
-        for row in to_response.adapt_row(state):
+        for row in to_response.adapt_row(_mapped(state, pattern)):
             computed = values.get((row["id"], state.get("train_trial_index")), {})
             if is_separate:
                 options = value_at(state, "instance.references")
@@ -111,11 +111,27 @@ def _rows(
                 row["answer"] = value_at(chosen, "output.text")
             row |= {column: computed.get(name) for column, name in columns.items()}
             request = state.get("request") or {}
-            prompt = request.get("prompt") or request.get("messages")
-            responses[is_perturbed].append({**row, "prompt": prompt})
+            sent = {"prompt": request.get("prompt") or request.get("messages")}
+            sent["replies"] = value_at(state, "result").get("completions")
+            responses[is_perturbed].append({**row, **sent})
     if not examples[0]:
         raise AdapterError("the run has perturbed instances only, without originals")
-    return ([*examples[0].values()], [*examples[1].values()]), responses
+    return [[*each.values()] for each in examples], responses
+
+
+def _mapped(state: Row, pattern: str | None) -> Row:
+    """Return a request whose letters are replaced; other replies become empty."""
+    if not (mapping := state.get("output_mapping")):
+        return state
+    completions = []
+    for each in value_at(state, "result.completions"):
+        letter = each["text"].strip()
+        if pattern is not None:
+            match = re.search(pattern, letter)
+            letter = match and (match[1] if match.groups() else match[0])
+        completions.append({**each, "text": mapping.get(letter, "")})
+    result = {**state["result"], "completions": completions}
+    return {**state, "output_mapping": None, "result": result}
 
 
 def _example(row: Row) -> Row:
@@ -145,11 +161,8 @@ def _scores(
         elif name in of_instances and not (perturbation or _GENERAL.fullmatch(name)):
             column = column_name("helm", name)
         split = described.get("split")
-        yield OriginalScore(
-            name,
-            each.get("mean"),
-            counterpart,
-            column,
+        score = OriginalScore(name, each.get("mean"), counterpart, column)
+        yield score._replace(
             tag=f"split:{split}" if len(splits) > 1 and split else None,
             perturbation=name_perturbation(described),
             computed_on=(perturbation or {}).get("computed_on"),

@@ -9,11 +9,9 @@ from typing import Any
 import yaml
 
 from evalkit import Result, Score
-from evalkit.catalog import metric_of
 from evalkit_commands_exchange.exported import (
     by_model,
     file_name,
-    label,
     started,
     whole_scores,
 )
@@ -22,7 +20,11 @@ _LIMITS = (
     "hub: model cards have no place for confidence intervals, tags, perturbations and "
     "coverage, which are left out; the notes of .eval_results give the interval"
 )
-_DATASET = re.compile(r"https://huggingface\.co/datasets/([\w.-]+/[\w.-]+)")
+_DATASET = re.compile(
+    r"(?:hub:|https://huggingface\.co/datasets/)(?!\S*\.ya?ml)([\w.-]+/[\w.-]+)"
+    r"(?:@([^#]+))?(?:#(.+))?"
+)
+"""A dataset of the hub, with its revision and its task."""
 
 
 def write(runs: Sequence[Result], notices: list[str]) -> Iterator[tuple[str, str]]:
@@ -45,38 +47,35 @@ def _yaml(value: Any) -> str:
     return yaml.safe_dump(value, sort_keys=False, allow_unicode=True)
 
 
-def _hub_dataset(run: Result) -> str | None:
-    found = _DATASET.match(run.record.data.source_url or "")
-    return found and found[1]
+def _hub_dataset(run: Result) -> re.Match[str] | None:
+    """Find the dataset of the hub in the name or the source of a run's dataset."""
+    [dataset] = [each for each in run.record.components if each.kind == "datasets"]
+    return _DATASET.match(dataset.read_from or run.record.data.source_url or "")
 
 
 def _result(run: Result, scores: dict[str, Score]) -> dict[str, Any]:
-    record = run.record
-    dataset = {"type": _hub_dataset(run) or record.dataset, "name": record.dataset}
-    if record.split:
-        dataset["split"] = record.split
+    record, found = run.record, _hub_dataset(run)
+    names = {name: re.split("[:#]", score.metric)[0] for name, score in scores.items()}
     return {
         "task": {"type": record.task},
-        "dataset": dataset,
-        "metrics": [_metric(run, name, score) for name, score in scores.items()],
+        "dataset": {
+            "type": found[1] if found else record.dataset,
+            "name": record.dataset,
+            "split": record.split,
+        },
+        "metrics": [
+            {"type": names[name], "value": score.value, "name": name}
+            for name, score in scores.items()
+        ],
     }
 
 
-def _metric(run: Result, name: str, score: Score) -> dict[str, Any]:
-    metric = metric_of(score.metric, run.record.metric_names)
-    component = next(x for x in run.record.metrics if x.full_name == metric)
-    found: dict[str, Any] = {"type": component.name, "value": score.value, "name": name}
-    if component.parameters:
-        found["args"] = dict(component.parameters)
-    return found
-
-
 def _entry(run: Result, notices: list[str]) -> dict[str, Any] | None:
-    dataset, score = _hub_dataset(run), run.headline
-    if dataset is None:
+    found, score = _hub_dataset(run), run.headline
+    if found is None:
         notices.append(
-            f"{label(run)}: no .eval_results, as the dataset is not one of the hub: "
-            "its source_url is not https://huggingface.co/datasets/OWNER/NAME"
+            f"{run.dataset}: no .eval_results, as the dataset is not one of the hub "
+            "(hub:OWNER/NAME, or the page of a dataset as its source_url)"
         )
         return None
     if score is None or score.value is None:
@@ -85,8 +84,10 @@ def _entry(run: Result, notices: list[str]) -> dict[str, Any] | None:
     if score.ci is not None:
         percent = f"{run.record.confidence:.0%} CI"
         notes.append(f"{percent} {score.ci.low:.4g} to {score.ci.high:.4g}")
+    hub, revision, task = found.groups()
+    own = {} if revision is None else {"revision": revision}
     return {
-        "dataset": {"id": dataset, "task_id": run.dataset},
+        "dataset": {"id": hub, "task_id": task or run.dataset, **own},
         "value": score.value,
         "date": started(run).isoformat(),
         "notes": ", ".join(notes),

@@ -30,9 +30,6 @@ def _read_entry(path: Path, entry: dict[str, Any]) -> ImportedRun:
         files=[path],
         dataset=component_name(str(name), str(task)),
         model=path.absolute().parent.parent.name,
-        description=f"Hugging Face hub: {name}, {task}",
-        examples=(),
-        responses=(),
         scores=[OriginalScore(f"{task}{notes}", float(value_at(entry, "value")))],
         settings=entry,
     )

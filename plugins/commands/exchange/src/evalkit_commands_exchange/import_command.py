@@ -15,14 +15,11 @@ from evalkit_cli.commanding import (
     echo_json,
     json_option,
     plugin_output_to_stderr,
-    quiet_option,
     watched,
 )
 
 if TYPE_CHECKING:
     from evalkit_commands_exchange.importing import Imported
-
-_MOST_NAMES = 5
 
 
 @click.command("import")
@@ -40,18 +37,14 @@ _MOST_NAMES = 5
     metavar="PATTERN",
     help="Import only datasets whose name matches, such as 'helm-*'. Repeatable.",
 )
-@click.option(
-    "--dry-run", is_flag=True, help="List the runs; evaluate and write nothing."
-)
+@click.option("--dry-run", is_flag=True, help="List the runs, and write nothing.")
 @json_option
-@quiet_option
 def import_command(
     folder: Path,
     out: Path,
     only: tuple[str, ...],
     dry_run: bool,
     as_json: bool,
-    quiet: bool,
 ) -> None:
     """Import the runs of other tools in a folder.
 
@@ -72,7 +65,7 @@ def import_command(
     from evalkit import Registry
     from evalkit_commands_exchange.importing import import_runs
 
-    with plugin_output_to_stderr(), watched(quiet) as progress:
+    with plugin_output_to_stderr(), watched(False) as progress:
         imported = import_runs(
             folder, out, Registry(), only=only, dry_run=dry_run, progress=progress
         )
@@ -80,7 +73,7 @@ def import_command(
         echo_json(_record(imported))
     elif imported.runs:
         _print(imported)
-    _report(imported, folder, quiet=quiet)
+    _report(imported, folder)
     if imported.failures or not imported.runs:
         raise click.exceptions.Exit(1)
 
@@ -92,10 +85,7 @@ def _record(imported: Imported) -> dict[str, Any]:
             "source": str(run.source),
             "dataset": run.dataset if result is None else result.dataset,
             "model": run.model,
-            "run": None if result is None else str(result.path),
-            "perturbed": [
-                str(each.path) for each in (result and result.perturbed) or ()
-            ],
+            "run": result and str(result.path),
             "scores": compared,
         }
         for run, result, compared in imported.runs
@@ -106,25 +96,21 @@ def _record(imported: Imported) -> dict[str, Any]:
 
 def _print(imported: Imported) -> None:
     """Print the tool's numbers beside evalkit's."""
-    header = ["dataset", "model", "of", "original", "value"]
-    rows = [[*header, "evalkit", "value", "difference", "note"]]
-    hidden = 0
+    header = ["dataset", "model", "of", "tool's metric", "tool", "evalkit's metric"]
+    rows, hidden = [[*header, "evalkit", "difference", "note"]], 0
     for run, result, compared in imported.runs:
+        dataset = run.dataset if result is None else str(result.dataset)
         for each in compared:
             if result is not None and each["evalkit"] is None:
                 hidden += 1
                 continue
             parts = each["tag"], each["perturbation"], each["computed_on"]
-            part = " ".join(filter(None, parts)) or "all"
-            dataset = run.dataset if result is None else str(result.dataset)
-            own = [each["evalkit_metric"] or NO_VALUE, _number(each["evalkit"])]
-            rows.append(
-                [
-                    *(dataset, run.model, part, each["metric"]),
-                    *(_number(each["original"]), *own),
-                    *(_number(each["difference"]), each["explanation"]),
-                ]
-            )
+            numbers = [
+                _number(each[name]) for name in ("tool", "evalkit", "difference")
+            ]
+            rows.append([dataset, run.model, " ".join(filter(None, parts)) or "all"])
+            rows[-1] += [each["metric"], numbers[0], each["evalkit_metric"] or NO_VALUE]
+            rows[-1] += [*numbers[1:], each["explanation"]]
     draw(rows, "table", texts=(0, 1, 2, 3, 5, 8))
     if hidden:
         echo(f"{hidden} more numbers have no counterpart; --json lists them", err=True)
@@ -134,17 +120,15 @@ def _number(value: float | None) -> str:
     return NO_VALUE if value is None else f"{value:.4f}".rstrip("0").rstrip(".")
 
 
-def _report(imported: Imported, folder: Path, *, quiet: bool) -> None:
+def _report(imported: Imported, folder: Path) -> None:
+    """Print what was not imported."""
     for failure in imported.failures:
         echo(f"evalkit: error: {failure}", err=True)
     if not imported.runs and not imported.failures:
-        echo(f"evalkit: error: {folder}: no run of another tool", err=True)
-    if quiet:
-        return
-    written = [result for _, result, _ in imported.runs if result is not None]
+        echo(f"evalkit: error: {folder}: no matching run of another tool", err=True)
+    written = [result for _, result, _ in imported.runs if result]
     echo(f"{len(written)} of {len(imported.runs)} runs written", err=True)
     if imported.unread:
-        names = [str(path.relative_to(folder)) for path in imported.unread]
-        more = " …" if len(names) > _MOST_NAMES else ""
-        shown = ", ".join(names[:_MOST_NAMES])
-        echo(f"{len(names)} files are of no imported run: {shown}{more}", err=True)
+        names = ", ".join(str(path.relative_to(folder)) for path in imported.unread[:5])
+        count = len(imported.unread)
+        echo(f"{count} files are of no imported run, such as {names}", err=True)

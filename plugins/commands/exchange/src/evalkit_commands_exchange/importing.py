@@ -23,7 +23,6 @@ class Imported(NamedTuple):
     """Each run, evalkit's run of it, and the scores of both. There is no run of
     evalkit after a dry run, or without examples."""
     failures: list[str]
-    """Why runs were not imported."""
     unread: list[Path]
     """Files that belong to no imported run."""
 
@@ -37,19 +36,7 @@ def import_runs(
     dry_run: bool = False,
     progress: Callable[[str, float], None] = lambda _text, _share: None,
 ) -> Imported:
-    """Import all runs of other tools in a folder.
-
-    Args:
-        folder: The folder.
-        out: Folder that the runs are written to.
-        registry: Where plugins are found.
-        only: Patterns such as `helm-*`; a dataset must match one of them.
-        dry_run: Whether nothing is evaluated and written.
-        progress: Called with what is being done.
-
-    Returns:
-        The imported runs, and what was not imported.
-    """
+    """Import the runs of other tools in a folder whose datasets match a pattern."""
     from evalkit_commands_exchange.evaluating import compare_scores, evaluate_imported
 
     files = sorted(path for path in folder.rglob("*") if path.is_file())

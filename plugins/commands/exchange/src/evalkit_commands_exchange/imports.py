@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit.errors import DataError
+from evalkit_benchmarks_peers.peer_files import component_name
 
 Row = dict[str, Any]
 
@@ -16,7 +17,7 @@ class OriginalScore(NamedTuple):
 
     metric: str
     """Name that the tool gives it."""
-    value: float | None
+    tool: float | None
     counterpart: str | None = None
     """Metric of evalkit that computes the same, or nearly so."""
     column: str | None = None
@@ -54,22 +55,21 @@ class ImportedRun(NamedTuple):
     """The files that were read."""
     dataset: str
     model: str
-    description: str
-    examples: Sequence[Row]
-    responses: Sequence[Row]
     scores: Sequence[OriginalScore]
     settings: Mapping[str, Any]
     """Settings of the tool and of the model."""
+    examples: Sequence[Row] = ()
+    responses: Sequence[Row] = ()
+    description: str = ""
     version: str = "1"
-    """Version of the dataset."""
     tags: Sequence[str] = ()
-    languages: Sequence[str] = ()
+    language: str = ""
+    """The language of the dataset, if it is a variant of one."""
     facets: Sequence[str] = ()
     """Columns of examples that become tags."""
     extract: Mapping[str, Any] = {}
-    """Stages of each extractor."""
-    extractor: str | None = None
-    """The extractor that the scores are of, if there are several."""
+    parameters: str = ""
+    """Parameters of the dataset, such as `extract=NAME`."""
     perturbed: Sequence[Row] = ()
     perturbed_responses: Sequence[Row] = ()
 
@@ -105,13 +105,16 @@ class ImportedRun(NamedTuple):
             "name": name,
             "version": self.version,
             "description": self.description,
-            "languages": [*self.languages],
             "tags": [*self.tags],
             "task": task,
             "data": data,
         }
         if self.extract:
             benchmark["extract"] = dict(self.extract)
+        if self.language:
+            code = "zh-Hant" if self.language == "zh_t" else self.language
+            benchmark["name"] = name.removesuffix(f"-{component_name(self.language)}")
+            benchmark["variants"] = {"language": {self.language: {"languages": [code]}}}
         if self.metrics:
             benchmark["headline"] = self.metrics[0]
         of_columns = {score.computed_by for score in self.scores if score.column}

@@ -17,7 +17,10 @@ from evalkit_commands_exchange.values import as_text, column_name
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _WORTH = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _MEANS = ("accuracy", "mean")
-_COUNTERPARTS = {"choice": "accuracy", "exact": "squad-em", "f1": "squad-f1"}
+_COUNTERPARTS = {
+    **{"choice": "accuracy", "exact": "squad-em", "f1": "squad-f1"},
+    "math": "math-match",
+}
 _PARAMETERS = ("location", "ignore_case", "numeric")
 
 
@@ -30,8 +33,9 @@ def read_inspect(path: Path) -> ImportedRun:
         raise AdapterError(f"{path}: {problem}. Complete it with inspect eval-retry")
     evaluation = object_of(value_at(log, "eval"), "eval")
     results = value_at(log, "results.scores")
-    scores = [score for each in results for score in _scores(each)]
     is_choice = any(each["scorer"] == "choice" for each in results)
+    has_several = is_choice and any(len(each["target"]) > 1 for each in samples)
+    scores = [score for each in results for score in _scores(each, has_several)]
     to_example = InspectSamples(InspectSamples.Parameters())
     examples = [
         _example(row, is_choice=is_choice)
@@ -43,11 +47,11 @@ def read_inspect(path: Path) -> ImportedRun:
     for sample in samples:
         [response] = to_response.adapt_row(sample)
         values = object_of(sample.get("scores") or {}, "scores")
-        if is_choice and "error" not in response:
-            answer = value_at(values, "choice.answer")
+        if is_choice and not has_several and "error" not in response:
+            answer = (values.get("choice") or {}).get("answer")
             response |= {"answer": _named(answer, sample["choices"])}
         computed = {
-            score.column: _worth(values.get(score.metric.partition("/")[0]))
+            score.column: _worth(values.get(score.metric.rpartition("/")[0]))
             for score in scores
             if score.column
         }
@@ -68,12 +72,13 @@ def read_inspect(path: Path) -> ImportedRun:
     )
 
 
-def _scores(result: Mapping[str, Any]) -> Iterator[OriginalScore]:
+def _scores(result: Mapping[str, Any], has_several: bool) -> Iterator[OriginalScore]:
     metrics = object_of(value_at(result, "metrics"), "metrics")
     stderr = metrics.get("stderr", {}).get("value")
     scorer, name = str(result["scorer"]), str(result["name"])
     parameters = result.get("params") or {}
-    counterpart = _COUNTERPARTS.get(scorer)
+    # of several letters evalkit asks for one, Inspect for all
+    counterpart = None if has_several else _COUNTERPARTS.get(scorer)
     if scorer in ("match", "includes"):
         usual = {"location": "any", "strip": False} if scorer == "includes" else {}
         chosen = {key: parameters[key] for key in _PARAMETERS if key in parameters}

@@ -12,8 +12,9 @@ from evalkit_commands_exchange.exported import (
     dump,
     file_name,
     input_text,
+    last_date,
     rows_of,
-    started,
+    size,
     texts_of,
     whole_scores,
 )
@@ -30,8 +31,7 @@ def write(runs: Sequence[Result], notices: list[str]) -> Iterator[tuple[str, str
     """Yield `results_*.json` of each model, and `samples_*.jsonl` of each run."""
     notices.append(_LIMITS)
     for model, own in by_model(runs).items():
-        date = max(map(started, own)).replace(tzinfo=None).isoformat()
-        date, folder = date.replace(":", "-"), file_name(model.replace("/", "__"))
+        date, folder = last_date(own), file_name(model.replace("/", "__"))
         tasks = [(file_name(str(run.dataset)), run) for run in own]
         yield f"{folder}/results_{date}.json", dump(_results(model, tasks, notices))
         for task, run in tasks:
@@ -39,6 +39,11 @@ def write(runs: Sequence[Result], notices: list[str]) -> Iterator[tuple[str, str
             if lines:
                 path = f"{folder}/samples_{task}_{date}.jsonl"
                 yield path, "".join(f"{line}\n" for line in lines)
+
+
+def _name(score: str) -> str:
+    """Name a score; behind a comma the harness has the name of the filter."""
+    return _NAMES.get(score, score).replace(",", ";")
 
 
 def _filter(run: Result) -> str:
@@ -54,7 +59,6 @@ def _results(
         "group_subtasks": {task: [] for task, _ in tasks},
         "configs": {},
         "versions": {task: run.record.data.version for task, run in tasks},
-        "n-shot": {},
         "higher_is_better": {},
         "n-samples": {},
         "config": {"model": model},
@@ -63,8 +67,7 @@ def _results(
     }
     for task, run in tasks:
         scores = {
-            _NAMES.get(name, name): score
-            for name, score in whole_scores(run, notices).items()
+            _name(name): score for name, score in whole_scores(run, notices).items()
         }
         found["results"][task] = {"alias": task}
         for name, score in scores.items():
@@ -76,8 +79,8 @@ def _results(
         found["higher_is_better"][task] = {
             name: score.higher_is_better for name, score in scores.items()
         }
-        examples = run.record.counts.examples
-        found["n-samples"][task] = {"original": examples, "effective": examples}
+        counts = {"original": run.record.counts.examples, "effective": size(run)}
+        found["n-samples"][task] = counts
         found["configs"][task] = _config(task, run)
     return found
 
@@ -98,7 +101,7 @@ def _config(task: str, run: Result) -> dict[str, Any]:
 
 def _samples(run: Result, notices: list[str]) -> Iterator[dict[str, Any]]:
     for number, row in enumerate(rows_of(run, notices)):
-        scores = {_NAMES.get(name, name): x for name, x in row["scores"].items()}
+        scores = {_name(name): x for name, x in row["scores"].items()}
         predictions = texts_of(row["pred"]) or [""]
         answers, response = texts_of(row["answer"]), row.get("input/response")
         request = {"arg_0": input_text(row["inputs"]), "arg_1": {}}

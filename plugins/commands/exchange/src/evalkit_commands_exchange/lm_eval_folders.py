@@ -44,7 +44,7 @@ def _read_task(path: Path, results: Row, task: str, filter_name: str) -> Importe
     if not file.is_file():
         raise DataError(f"{file}: file not found. Run lm-eval with --log_samples")
     config = results["configs"][task]
-    extract = _extractors(config)
+    extract, extractor = _extractors(config), component_name(filter_name)
     to_response = LmEval(
         LmEval.Parameters(answers="raw" if extract is not None else "filtered")
     )
@@ -70,7 +70,7 @@ def _read_task(path: Path, results: Row, task: str, filter_name: str) -> Importe
         files=[path, file],
         dataset=component_name(task, filter_name if extract is None else None),
         extract=extract or {},
-        extractor=component_name(filter_name) if len(extract or ()) > 1 else None,
+        parameters=f"extract={extractor}" if len(extract or ()) > 1 else "",
         model=str(results.get("model_name") or path.parent.name),
         description=f"lm-evaluation-harness: {task}",
         version=str(results.get("versions", {}).get(task, 1)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
 from typing import Any
@@ -12,8 +13,9 @@ from evalkit_commands_exchange.exported import (
     dump,
     file_name,
     label,
+    last_date,
+    score_name,
     shown,
-    started,
     whole_scores,
 )
 
@@ -22,61 +24,74 @@ _LIMITS = (
     "perturbations and coverage, which are left out"
 )
 _LANGUAGES = {"zh-Hant": "zh_t"}
-_COMPETENCY, _GROUP = "competency:", "aggregation-group:"
+_PRAGMATICS = ("pragmatic-single", "pragmatic-pair")
+_PHENOMENON = "accuracy linguistic-phenomenon:"
 
 
 def write(runs: Sequence[Result], notices: list[str]) -> Iterator[tuple[str, str]]:
     """Yield the results of each model."""
     notices.append(_LIMITS)
     for model, own in by_model(runs).items():
-        parts = [*map(file_name, model.split("/"))]
-        date = max(map(started, own)).replace(tzinfo=None).isoformat()
-        folder = f"{'/'.join(parts)}/run_0/results"
-        yield (
-            f"{folder}/{parts[-1]}_seahelm_results_{date}.json",
-            dump(_results(own, notices)),
-        )
+        *parts, name = map(file_name, model.split("/"))
+        file = f"{name}/run_0/results/{name}_seahelm_results_{last_date(own)}.json"
+        yield "/".join((*parts, file)), dump(_results(own, notices))
 
 
 def _results(runs: Iterable[Result], notices: list[str]) -> dict[str, Any]:
     """Return the tree, in which a mean over a missing score is null."""
     tree: dict[str, Any] = {}
     members: dict[tuple[str, str], dict[str, list[float | None]]] = {}
+    pragmatic: dict[tuple[str, str], list[Result]] = {}
     for run in runs:
-        language, competency = _language(run), _tag(run, _COMPETENCY)
+        language, competency = _language(run), _tag(run, "competency:")
         task = str(run.dataset).partition(":")[0]
+        task = task.removeprefix("sea-").removesuffix(f"-{language}")
         if competency is None:
             raise DataError(
-                f"{label(run)}: the dataset has no tag competency:NAME, which seahelm "
-                "needs. Add it to the dataset's tags"
-            )
-        tasks = tree.setdefault(language, {}).setdefault(competency, {})
-        if task in tasks:
-            raise DataError(
-                f"{label(run)}: two runs of {task} in {language}. Export one of them"
+                f"{label(run)}: seahelm needs a dataset with the tag competency:NAME, "
+                f"got the tags {', '.join(run.record.data.tags) or 'none'}"
             )
         scores = whole_scores(run, notices)
-        tasks[task] = {name: shown(score) for name, score in scores.items()}
-        groups = members.setdefault((language, competency), {})
-        main = run.headline
-        value = None if main is None or main.value is None else shown(main)
-        groups.setdefault(_tag(run, _GROUP) or task, []).append(value)
+        found = {name: shown(score) for name, score in scores.items()}
+        tasks = tree.setdefault(language, {}).setdefault(competency, {})
+        if tasks.setdefault(task, found) is not found:
+            raise DataError(f"{label(run)}: second run of {task}. Export one of them")
+        place = language, competency
+        if task in _PRAGMATICS:
+            pragmatic.setdefault(place, []).append(run)
+            continue
+        groups = members.setdefault(place, {})
+        main = run.headline and found.get(score_name(run.headline))
+        groups.setdefault(_tag(run, "aggregation-group:") or task, []).append(main)
+    for place, own in pragmatic.items():
+        members.setdefault(place, {})["pragmatics"] = [_pragmatics(own)]
     for (language, competency), groups in members.items():
         means = {name: _mean(values) for name, values in groups.items()}
-        tasks = tree[language][competency]
-        tasks |= {name: mean for name, mean in means.items() if name not in tasks}
-        tasks["total"] = _mean(means.values())
+        total = _mean(means.values())
+        tree[language][competency] = means | tree[language][competency]
+        tree[language][competency]["total"] = total
     for competencies in tree.values():
-        totals = [each["total"] for each in competencies.values()]
-        competencies["total"] = _mean(totals)
+        competencies["total"] = _mean([x["total"] for x in competencies.values()])
     tree["total"] = _mean([each["total"] for each in tree.values()])
     return tree
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    known = [*values]
-    numbers = [each for each in known if each is not None]
-    return fmean(numbers) if len(numbers) == len(known) else None
+    given = [*values]
+    known = [value for value in given if value is not None]
+    return fmean(known) if known == given else None
+
+
+def _pragmatics(runs: Sequence[Result]) -> float | None:
+    """Return the mean accuracy of phenomena, of all tasks together, above chance."""
+    right, count = Counter[str](), Counter[str]()
+    for score in (score for run in runs for score in run.scores):
+        name = "" if score.aggregate else f"{score.metric} {score.tag}"
+        if name.startswith(_PHENOMENON) and score.value is not None:
+            right[name] += round(shown(score) * score.n)  # in percent
+            count[name] += score.n
+    means = [right[name] / count[name] for name in count]
+    return max(0.0, 2 * fmean(means) - 100) if means else None
 
 
 def _tag(run: Result, prefix: str) -> str | None:

@@ -59,7 +59,6 @@ def _read_task(
     rows = read_lines(file)
     if any(len(row["prompts"]) > 1 for row in rows):
         raise AdapterError(f"{file}: conversations have no counterpart")
-    is_read = block.metric.reads != "probability"
     originals = [*_scores(block, scores, rows[0].get("individual_scores") or {})]
     columns = {each.column: each.metric for each in originals if each.column}
     labels = sorted({str(row["label"]) for row in rows})
@@ -71,14 +70,15 @@ def _read_task(
             label, choices = str(label), {"choices": labels}
         query = str(task.config["languages"][lang]["prompt_template"]["task_template"])
         given = {"input": query.format_map(row["prompts"][0]), "answer": label}
-        kept = {f"metadata_{key}": value for key, value in _metadata(row).items()}
+        metadata: Row = row.get("metadata") or {}
+        kept = {f"metadata_{key}": value for key, value in metadata.items()}
         examples.append({"uid": uid, **kept, **given, **choices})
         error, reply = (row.get("errors") or [None])[0], row["responses"][0]
         response = {"answer": reply} if error is None else {"error": str(error)}
         computed = row.get("individual_scores") or {}
         own = {column: computed.get(name) for column, name in columns.items()}
         responses.append({"id": uid, **response, **own})
-    stages = block.metric.extract(block.tag) if is_read else []
+    stages = block.metric.extract(block.tag)
     facets = [facet for facet in _FACETS if task.config.get(facet)]
     return ImportedRun(
         tool="SEA-HELM",
@@ -87,45 +87,36 @@ def _read_task(
         dataset=component_name(f"sea-{task.name}", lang),
         model=str((settings.get("run_args") or {}).get("model_name") or model),
         description=f"SEA-HELM: {task.name} in {lang}",
-        version=str(_metadata(task.config).get("version") or 1),
+        version=str((task.config.get("metadata") or {}).get("version") or 1),
         examples=examples,
         responses=responses,
         scores=originals,
         settings={"task": task.config, "run_args": settings.get("run_args")},
         tags=[f"{each.replace('_', '-')}:{task.config[each]}" for each in facets],
-        languages=["zh-Hant" if lang == "zh_t" else lang],
+        language=lang,
+        parameters=f"language={lang}",
         extract={"answer": stages} if stages else {},
     )
-
-
-def _metadata(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    return values.get("metadata") or {}
 
 
 def _scores(
     block: Block, scores: Mapping[str, Any], computed: Mapping[str, Any]
 ) -> Iterator[OriginalScore]:
     headline = block.task.config["metric"]
-    names = sorted(scores, key=lambda name: name != headline)
-    for name in names:
+    for name in sorted(scores, key=lambda name: name != headline):
         value = scores[name]
         if isinstance(value, bool) or not isinstance(value, int | float):
             continue
-        counterpart = block.metric.scores.get(name)
-        if block.metric.reads == "probability" or block.metric.is_judged:
-            counterpart = None
+        is_read = block.metric.reads != "probability" and not block.metric.is_judged
+        counterpart = block.metric.scores.get(name) if is_read else None
         if isinstance(counterpart, dict):
             scale = dict(counterpart["normalise"])
             low = scale.pop("low")
             options = {"chance": "choices" if low == "chance" else low, **scale}
             options["metric"] = counterpart["metric"]
             counterpart = reference("above-chance", options)
-        column = column_name("seahelm", name) if name in computed else None
-        yield OriginalScore(
-            name,
-            float(value),
-            counterpart,
-            None if counterpart else column,
-            scale=100.0,
-            explanation=_FAILED if "error" in scores else "",
-        )
+        has_column = name in computed and counterpart is None
+        column = column_name("seahelm", name) if has_column else None
+        failed = _FAILED if "error" in scores else ""
+        score = OriginalScore(name, float(value), counterpart, column, scale=100.0)
+        yield score._replace(explanation=failed)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from evalkit_cli.commanding import (
+    InputFile,
     RunsFolder,
     complete_names,
     draw,
@@ -19,21 +18,27 @@ from evalkit_cli.commanding import (
     echo_csv,
     echo_json,
     echo_lines,
+    json_option,
     plugin_output_to_stderr,
     quiet_with,
+    refuse_given,
     since_option,
     watched,
 )
 
 if TYPE_CHECKING:
-    from evalkit_commands_report.leaderboard_board import Board
+    from evalkit_analysis_suites.pairwise import PairwiseMethod
+    from evalkit_analysis_suites.records import Board
 
 FORMATS = ("table", "md", "csv", "latex", "json", "html")
+
+MOST_NOTICES = 20
+"""Notices that are printed beside a table."""
 
 
 @click.command("leaderboard")
 @click.argument(
-    "folders", nargs=-1, metavar="[FOLDER…]", type=RunsFolder(), envvar="EVALKIT_OUT"
+    "folders", nargs=-1, metavar="[RUNS…]", type=RunsFolder(), envvar="EVALKIT_OUT"
 )
 @click.option(
     "-o",
@@ -42,32 +47,81 @@ FORMATS = ("table", "md", "csv", "latex", "json", "html")
     multiple=True,
     metavar="FOLDER",
     type=RunsFolder(),
-    help="The same as the argument, as other commands name it; repeatable.",
+    help="Folder of runs, as the argument. Repeatable.",
+)
+@click.option(
+    "--suite",
+    metavar="NAME|FILE",
+    shell_complete=complete_names("suites"),
+    help="Suite that defines means, rating and ranks. Default: the mean of all "
+    "datasets.",
+)
+@click.option(
+    "--depth",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Levels of the suite below the total.",
 )
 @click.option(
     "-m",
     "--metric",
     metavar="NAME[:KEY=VALUE,…]",
     shell_complete=complete_names("metrics"),
-    help="The score that is shown; default: the main one of each data set.",
+    help="Metric. Default: the main score of each dataset.",
 )
 @click.option(
     "--tag",
-    help="Scores of the examples with this tag only, or macro:FACET for the mean over "
-    "the tags of a facet.",
+    help="Score only the examples with this tag; macro:FACET is the mean over a facet.",
+)
+@click.option(
+    "--language",
+    "languages",
+    multiple=True,
+    help="Keep only datasets of this language. Repeatable.",
+)
+@click.option(
+    "--round",
+    "rounds",
+    type=int,
+    multiple=True,
+    help="Keep only datasets of this round. Repeatable.",
+)
+@click.option(
+    "--perturbed",
+    is_flag=True,
+    help="Show the worst-case score under perturbation beside each dataset.",
+)
+@click.option(
+    "--verdicts",
+    metavar="FILE",
+    type=InputFile(),
+    help="Rate models by pairwise verdicts instead of runs: rows with model_a, "
+    "model_b and winner (a, b or tie).",
+)
+@click.option(
+    "--rating",
+    "method",
+    type=click.Choice(("bradley-terry", "elo", "win-rate", "length-controlled")),
+    default="bradley-terry",
+    show_default=True,
+    help="Rating of --verdicts.",
+)
+@click.option(
+    "--reference",
+    metavar="MODEL",
+    help="Model that win rates of --verdicts are against.",
 )
 @click.option(
     "--sort",
-    metavar="mean|win-rate|model|DATASET",
-    help="What models are sorted by; default: the mean, where all have one, else the "
-    "win rate; of one data set its scores.",
+    metavar="COLUMN",
+    help="Column to sort by. Default: the rating of the suite, else the mean.",
 )
 @click.option(
     "--ranks/--no-ranks",
     default=True,
     show_default=True,
-    help="Whether all pairs of models are compared on each data set, which takes time "
-    "where they are many.",
+    help="Compute ranges of ranks, which takes longer.",
 )
 @since_option
 @click.option(
@@ -77,122 +131,122 @@ FORMATS = ("table", "md", "csv", "latex", "json", "html")
     default="table",
     show_default=True,
     envvar="EVALKIT_FORMAT",
-    help="How it is printed; html is a page of its own.",
+    help="Output format; html is a self-contained page.",
 )
-@click.option(
-    "--json", "as_json", is_flag=True, envvar="EVALKIT_JSON", help="Print JSON."
-)
-@quiet_with("Print the table and nothing else.")
+@json_option
+@quiet_with("Print only the table.")
 def leaderboard_command(
-    folders: tuple[Path, ...],
-    named: tuple[Path, ...],
-    metric: str | None,
-    tag: str | None,
+    verdicts: Path | None,
+    method: PairwiseMethod,
+    reference: str | None,
     sort: str | None,
-    ranks: bool,
-    since: datetime | None,
+    depth: int,
     table_format: str,
     as_json: bool,
     quiet: bool,
+    **options: Any,
 ) -> None:
-    """Show models by data sets: scores, their mean, win rates and possible ranks.
+    """Compare models on all datasets: scores, means, ratings and ranks.
 
     \b
     Examples:
       evalkit leaderboard
+      evalkit leaderboard --suite tweeteval --depth 2
       evalkit leaderboard nightly --since 7d --metric accuracy --format md
-      evalkit leaderboard runs other-runs --tag length:long --sort win-rate
+      evalkit leaderboard --verdicts verdicts.jsonl --rating elo
       evalkit leaderboard --format html > leaderboard.html
 
-    The newest complete run of each model on each data set of the folders counts (`runs`
-    by default). The mean over data sets is there for models that have a score on all.
-    A range of ranks says where a model may be by comparisons of all pairs on the same
-    examples, adjusted for their number.
+    RUNS are folders of runs (default: `runs`) or single runs. The newest complete run
+    of each model on each dataset counts.
 
     Exit codes: 0 done; 1 an error, such as no run with a score; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
-    from evalkit.errors import DataError
-    from evalkit_commands_report.leaderboard_board import make_board
-    from evalkit_commands_report.leaderboard_runs import (
-        choose_runs,
-        columns_of,
-        is_mean,
-    )
+    from evalkit_commands_report.leaderboard_columns import sort_keys, sort_models
+
+    if verdicts is None:
+        refuse_given(("method", "reference"), "is an option of --verdicts.")
+        with plugin_output_to_stderr(), watched(quiet) as progress:
+            board = _board_of_runs(**options, progress=progress)
+    else:
+        refuse_given(
+            options.keys() | {"depth"}, "is an option of runs, not of verdicts."
+        )
+        board = _board_of_verdicts(verdicts, method, reference)
+    if sort is not None:
+        keys = sort_keys(board)
+        if sort not in keys:
+            raise click.UsageError(f"--sort {sort!r} is none of {', '.join(keys)}.")
+        board = sort_models(board, sort)
+    _print(board, depth, "json" if as_json else table_format, quiet)
+
+
+def _board_of_runs(
+    folders: tuple[Path, ...],
+    named: tuple[Path, ...],
+    suite: str | None,
+    perturbed: bool,
+    **options: Any,
+) -> Board:
+    from evalkit.places import is_remote
+    from evalkit.runs import find_run
+    from evalkit_analysis_suites import find_suite, make_board
+    from evalkit_commands_report.leaderboard_perturbed import with_worst_cases
 
     source = click.get_current_context().get_parameter_source("folders")
     if named and source is not ParameterSource.COMMANDLINE:
         folders = ()  # those of the environment
-    places = (*folders, *named) or (Path("runs"),)
-    with plugin_output_to_stderr(), watched(quiet) as progress:
-        chosen = choose_runs(places, since)
-        columns, lacking = columns_of(chosen, metric, tag)
-        if not columns:
-            shown = ", ".join(map(_shown, places))
-            said = "; ".join([*lacking, *chosen.notices][:5])
-            why = f": {said}" if said else ""
-            raise DataError(f"no complete run in {shown} has such a score{why}")
-        _check_order(sort, [name for each in columns for name in each.data.names])
-        board = make_board(
-            columns, None if is_mean(tag) else tag, ranks=ranks, progress=progress
-        )
-    board.notices[:0] = [*chosen.notices, *lacking]
-    if sort is not None:
-        _sort(board, sort)
-    _print(board, "json" if as_json else table_format, quiet)
+    places = [
+        place if place.is_dir() or is_remote(str(place)) else find_run(place)
+        for place in (*folders, *named) or (Path("runs"),)
+    ]
+    rules = None if suite is None else find_suite(suite)
+    board = make_board(rules, places, **options)
+    return with_worst_cases(board) if perturbed else board
 
 
-def _check_order(by: str | None, datasets: Sequence[str]) -> None:
-    from evalkit_commands_report.leaderboard_board import MEAN, MODEL, WIN_RATE
+def _board_of_verdicts(
+    path: Path, method: PairwiseMethod, reference: str | None
+) -> Board:
+    from evalkit.errors import PluginLoadError
+    from evalkit_analysis_suites.records import Board, Member
+    from evalkit_commands_report.leaderboard_columns import sort_models
 
-    known = (MEAN, WIN_RATE, MODEL, *datasets)
-    if by is not None and by not in known:
-        shown = ", ".join((MEAN, WIN_RATE, MODEL, *dict.fromkeys(datasets[::2])))
-        raise click.UsageError(f"--sort {by!r} is none of {shown}.")
+    try:
+        from evalkit_analysis_suites.pairwise import rate_verdicts, read_verdicts
+    except ModuleNotFoundError as error:
+        hint = "Install it: pip install 'evalkit-analysis-suites[pairwise]'"
+        raise PluginLoadError(f"--verdicts: {error}. {hint}") from error
+    verdicts = read_verdicts(path)
+    rating = rate_verdicts(verdicts, method, reference=reference)
+    board = Board("", Member("", (), {}, 0), verdicts.models, rating, 0.95, ())
+    return sort_models(board, method)
 
 
-def _sort(board: Board, by: str) -> None:
-    from evalkit_commands_report.leaderboard_board import MEAN, WIN_RATE, sort_board
-
-    numbers = {MEAN: board.means, WIN_RATE: board.win_rates}
-    if by in numbers and not numbers[by]:
-        board.notices.append(f"not sorted by {by}: no model has one")
-        return
-    sort_board(board, by)
-
-
-def _print(board: Board, table_format: str, quiet: bool) -> None:
-    from evalkit_commands_report.leaderboard_page import html_page
-    from evalkit_commands_report.leaderboard_tables import (
-        as_json,
-        csv_rows,
+def _print(board: Board, depth: int, table_format: str, quiet: bool) -> None:
+    from evalkit_commands_report.leaderboard_columns import (
+        board_rows,
         explanations,
-        table_of,
+        notices_of,
     )
+    from evalkit_commands_report.leaderboard_page import board_page
+    from evalkit_commands_report.leaderboard_values import as_json, csv_rows
 
-    notices = [f"notice: {each}" for each in board.notices]
-    notes = [] if quiet else [*explanations(board), *notices]
+    notices = [f"notice: {each}" for each in notices_of(board)]
+    if len(notices) > MOST_NOTICES:
+        rest = f"notice: {len(notices) - MOST_NOTICES} more; --json has all"
+        notices = [*notices[:MOST_NOTICES], rest]
+    notes = [] if quiet else [*explanations(board, depth), *notices]
     if table_format == "json":
         echo_json(as_json(board))
     elif table_format == "html":
-        echo_lines(html_page(table_of(board), notes))
-    elif table_format == "csv":
-        echo_csv(csv_rows(board))
-        _say(() if quiet else notices)
+        echo_lines(board_page(board, depth))
     elif table_format == "table":
         lines = ["", *notes] if notes else []
-        draw_with_notes(table_of(board), table_format, lines, (0,))
+        draw_with_notes(board_rows(board, depth), table_format, lines, (0,))
     else:
-        draw(table_of(board), table_format, (0,))
-        _say(notes)
-
-
-def _say(notes: Sequence[str]) -> None:
-    """Print what is to be known of a table that is data by itself."""
-    for note in notes:
-        echo(note, err=True)
-
-
-def _shown(folder: Path) -> str:
-    from evalkit.places import is_remote, uri_of
-
-    return uri_of(folder) if is_remote(str(folder)) else str(folder)
+        if table_format == "csv":
+            echo_csv(csv_rows(board))
+        else:
+            draw(board_rows(board, depth), table_format, (0,))
+        for note in notes:  # apart from a table that is data by itself
+            echo(note, err=True)

@@ -20,15 +20,26 @@ MEAN, MODEL = "mean", "model"
 """Columns that every leaderboard can be sorted by."""
 
 _METHODS = {
-    "win-rate": "share of the other models that it scores better than, a tie as a "
-    "half, on average over the columns that are rated",
-    "mean-rank": "average rank over the columns that are rated; lower is better",
+    "win-rate": "% of the other models that the model beats, on average; a tie counts "
+    "half",
+    "mean-rank": "rank averaged over the columns; lower is better",
     "dynascore": "weighted mean of metrics, each converted into the main one (Ma et "
     "al. 2021)",
     "elo": "rating by pairwise verdicts; a lead of 400 is odds of 10 to 1",
-    "bradley-terry": "strength by pairwise verdicts (Bradley and Terry 1952)",
+    "bradley-terry": "log strength by pairwise verdicts (Bradley and Terry 1952)",
+    "length-controlled": "win rate if all responses were equally long (Dubois et al. "
+    "2024)",
 }
 """Explanations of ratings."""
+
+_OVER_COLUMNS = ("win-rate", "mean-rank")
+"""Ratings whose `n` is a number of columns."""
+
+_INTERVALS = {
+    "mover": "intervals of means: MOVER, which takes datasets as independent",
+    "joint-bootstrap": "intervals of means of shared examples: joint bootstrap",
+}
+"""Explanations of intervals of means."""
 
 
 def columns_of(board: Board, depth: int | None = 1) -> list[Member]:
@@ -42,13 +53,17 @@ def columns_of(board: Board, depth: int | None = 1) -> list[Member]:
         The total, the rating, and the members of these levels. A dataset without runs
         and a mean without a value are left out; `notices_of` says why.
     """
-    is_plain = not board.name and board.root.datasets == 1
     return [
         column
-        for column in all_columns(board)[is_plain:]
+        for column in all_columns(board)[_is_of_one(board) :]
         if (depth is None or len(column.path) <= depth or not column.datasets)
         and _has_values(column)
     ]
+
+
+def _is_of_one(board: Board) -> bool:
+    """Tell whether the total is that of the only dataset."""
+    return not board.name and board.root.datasets == 1
 
 
 def all_columns(board: Board) -> list[Member]:
@@ -68,7 +83,7 @@ def _has_values(member: Member) -> bool:
 
 def column_name(board: Board, member: Member) -> str:
     """Return the header of a column, with the metric if these differ."""
-    name = "/".join(member.path) or board.name or MEAN
+    name = _key(board, member)
     metrics = {score_label(cell.score) for cell in _dataset_cells(board.root)}
     if member.children or not member.datasets or len(metrics) < 2:
         return name
@@ -85,10 +100,13 @@ def _dataset_cells(member: Member) -> Iterator[Cell]:
 
 
 def sort_keys(board: Board) -> dict[str, Mapping[str, Cell]]:
-    """Return the cells of what models can be sorted by: columns by path, and names."""
-    columns = all_columns(board)
-    cells = {"/".join(each.path) or MEAN: each.cells for each in columns if each.cells}
-    return {**cells, MODEL: {}}
+    """Return the cells of what models can be sorted by; names have none."""
+    columns = [column for column in all_columns(board) if column.cells]
+    return {**{_key(board, each): each.cells for each in columns}, MODEL: {}}
+
+
+def _key(board: Board, member: Member) -> str:
+    return "/".join(member.path) or board.name or MEAN
 
 
 def sort_models(board: Board, by: str) -> Board:
@@ -145,30 +163,28 @@ def explanations(board: Board, depth: int | None = 1) -> list[str]:
     levels = {run.record.confidence for run in runs} or {board.confidence}
     shown = " and ".join(f"{100 * level:g} %" for level in sorted(levels))
     metrics = "".join(f"{metric}, " for metric in _metrics_by_unit(board))
-    lines = [f"{metrics}with {shown} intervals; sorted by {board.sorted_by}"]
+    order = board.sorted_by
+    if order == MEAN:
+        only = board.root.children[0] if _is_of_one(board) else board.root
+        order = _key(board, only)
+    lines = [f"{metrics}with {shown} intervals; sorted by {order}"]
     columns = columns_of(board, depth)
-    if columns and columns[0].children:
-        lines.append(_about_total(board, columns[0]))
+    means = [column for column in columns if column.children]
+    if means and means[0].path == ():
+        rule = f"total of the suite {board.name}" if board.name else "each dataset once"
+        count, name = means[0].datasets, column_name(board, means[0])
+        lines.append(f"{name}: {rule}, over {count} datasets")
+    methods = {cell.score.ci_method for each in means for cell in each.cells.values()}
+    lines += [text for method, text in _INTERVALS.items() if method in methods]
     if board.rating is not None:
         method = board.rating.method
         lines.append(f"{method}: {_METHODS[method]}")
     if any(column.ranks for column in columns):
         lines.append(
-            "rank: all ranks that the model may have; the ranges of a column hold "
-            f"together with {100 * board.confidence:g} % confidence"
+            "rank: range of the true rank; all ranges of a column hold at once with "
+            f"{100 * board.confidence:g} % confidence"
         )
     return lines
-
-
-def _about_total(board: Board, total: Member) -> str:
-    rule = f"total of the suite {board.name}" if board.name else "each counts once"
-    methods = {cell.score.ci_method for cell in total.cells.values()}
-    line = f"{column_name(board, total)}: over {total.datasets} datasets; {rule}"
-    if "mover" in methods:
-        line += "; its interval takes the datasets as independent (MOVER)"
-    if any("bootstrap" in method for method in methods):
-        line += "; its interval resamples the examples of all models together"
-    return line
 
 
 def _metrics_by_unit(board: Board) -> list[str]:
@@ -189,25 +205,49 @@ def _metrics_by_unit(board: Board) -> list[str]:
 
 
 def notices_of(board: Board) -> list[str]:
-    """Return the notices of a leaderboard, and why scores are missing."""
+    """Return the notices of a leaderboard, and why numbers are missing or marked."""
     notices = [*board.notices]
-    for member in all_columns(board):
-        name = column_name(board, member)
-        if member.no_ranks is not None:
-            notices.append(f"{name}: no ranks: {member.no_ranks}")
-        notices += [f"{name}: {gap}" for gap in _gaps(member)]
+    columns = [column for column in all_columns(board) if column.cells]
+    unranked: dict[str, list[str]] = {}
+    for column in columns:
+        if column.no_ranks is not None:
+            name = column_name(board, column)
+            unranked.setdefault(column.no_ranks, []).append(name)
+    notices += [
+        f"{', '.join(found)}: no ranks: {why}" for why, found in unranked.items()
+    ]
+    method, scores, _ = board.rating or ("", {}, {})
+    if method in _OVER_COLUMNS and board.root.children:
+        most = max(score.n for score in scores.values())
+        notices += [
+            f"{method}: {model} is rated on {score.n} of {most} columns"
+            for model, score in scores.items()
+            if score.n < most
+        ]
+    for column in columns:
+        name = column_name(board, column)
+        if column.datasets or len(board.models) > 1:
+            notices += [f"{name}: {remark}" for remark in _remarks(column, board)]
     return notices
 
 
-def _gaps(member: Member) -> list[str]:
-    """Name the models without a score or an interval, by reason."""
-    models: dict[tuple[str, str], list[str]] = {}
-    for model, cell in member.cells.items():
-        score = cell.score
-        if score.value is None or (score.ci is None and score.reason):
-            what = "score" if score.value is None else "interval"
-            models.setdefault((what, str(score.reason)), []).append(model)
+def _remarks(column: Member, board: Board) -> list[str]:
+    """Name the models without a value or an interval, or with a flag, by reason.
+
+    A reason that is part of a notice is left out.
+    """
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for model in filter(column.cells.__contains__, board.models):
+        score = column.cells[model].score
+        found = [("*", score.flag)]
+        if score.value is None:
+            found.append(("no value", score.reason))
+        elif score.ci is None:
+            found.append(("no interval", score.reason))
+        for what, reason in found:
+            if reason and not any(reason in notice for notice in board.notices):
+                by_reason.setdefault((what, reason), []).append(model)
     return [
-        f"no {what} for {', '.join(names)}: {reason}"
-        for (what, reason), names in models.items()
+        f"{what} for {', '.join(names)}: {reason}"
+        for (what, reason), names in by_reason.items()
     ]

@@ -29,51 +29,33 @@ if TYPE_CHECKING:
     from evalkit_analysis_suites.records import Board, Member, Ranks
 
 
-def html_page(rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
-    """Return a page with the table and what is to be known of it."""
-    title = "Leaderboard"
-    header, *models = rows
-    body = [[row[0], *map(_cell, row[1:])] for row in models]
-    shown = table(header, body, caption=title, class_="board")
-    said = element("ul", [element("li", note) for note in notes], class_="notices")
-    article = element(
-        "article", element("h1", title), shown, said if notes else None, class_="board"
-    )
-    return make_document(
-        title, article, says="from the records of the runs. The page loads nothing."
-    )
-
-
-def _cell(text: str) -> Child:
-    """Set what stands beside a value apart from it: an interval, or of how many."""
-    value, blank, rest = text.partition(" ")
-    return fragment(value, element("small", blank, rest)) if blank else text
+FEW_NOTICES = 10
+"""Number of notices up to which a page shows them unfolded."""
 
 
 def board_page(board: Board, depth: int | None = 1) -> str:
     """Return a self-contained page with a leaderboard."""
-    title = f"Leaderboard {board.name}".rstrip()
+    title, notices = f"Leaderboard {board.name}".rstrip(), notices_of(board)
+    folded = element(
+        "details",
+        element("summary", f"Notices ({len(notices)})"),
+        _list(notices),
+        open=len(notices) <= FEW_NOTICES,
+    )
     article = element(
         "article",
         element("h1", title),
-        board_html(board, depth),
+        board_table(board, depth),
+        _list(explanations(board, depth)),
+        folded if notices else None,
         class_="board",
     )
-    return make_document(
-        title,
-        article,
-        says="from the records of the runs. The page loads nothing.",
-        script=asset("leaderboard.js"),
-    )
+    says = "from the records of the runs. The page loads nothing."
+    return make_document(title, article, says=says, script=asset("leaderboard.js"))
 
 
-def board_html(board: Board, depth: int | None = 1) -> Markup:
-    """Return the table of a leaderboard, and the notes below it."""
-    notes = [*explanations(board, depth), *notices_of(board)]
-    return fragment(
-        board_table(board, depth),
-        element("ul", [element("li", note) for note in notes], class_="notices"),
-    )
+def _list(notes: Sequence[str]) -> Markup:
+    return element("ul", [element("li", note) for note in notes], class_="notices")
 
 
 def board_table(
@@ -103,15 +85,15 @@ def board_table(
     return table(header, rows, caption=title, class_="board")
 
 
-def _score(column: Member, model: str, link: Callable[[Result], str] | None) -> Child:
+def _score(column: Member, model: str, link: Callable[[Result], str] | None) -> Markup:
     shown, *beside = show_parts(column, model)
+    value: Child = shown
     cell = column.cells.get(model)
-    if cell is None or cell.score.value is None:
-        return shown
-    best = "low" if cell.score.higher_is_better is False else None
-    value: Child = element("data", shown, value=cell.score.value, data_best=best)
-    if link is not None and cell.runs and not column.children:
-        value = element("a", value, href=link(cell.runs[0]))
+    if cell is not None and cell.score.value is not None:
+        best = "low" if cell.score.higher_is_better is False else None
+        value = element("data", shown, value=cell.score.value, data_best=best)
+        if link is not None and cell.runs and not column.children:
+            value = element("a", value, href=link(cell.runs[0]))
     return fragment(value, [element("small", " ", part) for part in beside])
 
 

@@ -22,7 +22,7 @@ CSV_HEADER = (
 
 def as_json(board: Board) -> dict[str, Any]:
     """Return all levels of a leaderboard as JSON values."""
-    columns = all_columns(board)
+    columns = [(each, column_name(board, each)) for each in all_columns(board)]
     return {
         "suite": board.name or None,
         "confidence": board.confidence,
@@ -30,19 +30,19 @@ def as_json(board: Board) -> dict[str, Any]:
         "columns": [
             {
                 "kind": _kind(column),
-                "name": column_name(board, column),
+                "name": name,
                 "path": list(column.path),
                 "datasets": column.datasets,
                 "no_ranks": column.no_ranks,
             }
-            for column in columns
+            for column, name in columns
         ],
         "models": [
             {
                 "model": model,
                 "scores": [
-                    _score(board, column, model)
-                    for column in columns
+                    {"kind": _kind(column), "name": name, **_score(column, model)}
+                    for column, name in columns
                     if model in column.cells
                 ],
             }
@@ -58,19 +58,14 @@ def _kind(column: Member) -> str:
     return "dataset" if column.datasets else "rating"
 
 
-def _score(board: Board, column: Member, model: str) -> dict[str, Any]:
+def _score(column: Member, model: str) -> dict[str, Any]:
     cell, ranks = column.cells[model], column.ranks.get(model)
-    score = cell.score._asdict()
-    fields = ("split", "metric", "tag", "value", "se", "ci_low", "ci_high")
     return {
-        "kind": _kind(column),
-        "name": column_name(board, column),
-        **{field: score[field] for field in (*fields, "ci_method", "n", "coverage")},
+        **cell.score._asdict(),
         "rank_best": ranks and ranks.best,
         "rank_worst": ranks and ranks.worst,
         "scored": cell.scored,
         "datasets": column.datasets,
-        "reason": cell.score.reason,
         "runs": [{"run_id": r.run_id, "path": str(r.path)} for r in cell.runs],
     }
 

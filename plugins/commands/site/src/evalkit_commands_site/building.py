@@ -6,11 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from evalkit import Registry, read_run
-from evalkit.errors import EvalkitError
+from evalkit.errors import DataError, EvalkitError
 from evalkit_analysis_suites.board import make_board
 from evalkit_analysis_suites.kind import find_suite
 from evalkit_commands_site.frame import assets, document
-from evalkit_commands_site.gathering import Collection, Facets, dataset_page, model_page
+from evalkit_commands_site.gathering import (
+    Collection,
+    Facets,
+    hide_paths,
+    page_of,
+)
 from evalkit_commands_site.lists import (
     dataset_content,
     datasets_page,
@@ -46,6 +51,7 @@ Progress = Callable[[str, float], None]
 def site_files(
     collection: Collection,
     boards: Sequence[Board],
+    reasons: Sequence[str],
     title: str,
     examples: int,
     progress: Progress,
@@ -59,34 +65,35 @@ def site_files(
         return path, document(title, name, content, page=path, scripts=scripts)
 
     yield from assets().items()
-    facets: dict[str, Facets] = {}
+    facets: list[Facets] = []
     for place, run in enumerate(collection.runs):
         progress("run pages", place / len(collection.runs))
-        result = read_run(run.summary.path)
         try:
-            facets[run.record.fingerprint] = facets_of(result)
+            result = read_run(run.summary.path)
             content = run_content(collection, run, result, examples)
-            scores = scores_script(run, result.scores)
+            content = hide_paths(content, [run.summary])
+            scores = result.scores
         except EvalkitError as error:
-            facets[run.record.fingerprint] = Facets((), ())
-            content = damaged_content(run, collection.add_problem(run, str(error)))
-            scores = scores_script(run, ())
+            why = collection.add_problem(run.summary, str(error))
+            content, scores = damaged_content(run, why), ()
+        facets.append(facets_of(run, scores))
         yield page(run.page, f"{run.model} on {run.dataset}", content, "report.js")
-        yield scores_file(run), scores
+        yield scores_file(run), scores_script(run, scores)
     yield INDEX, index_script(collection, facets)
-    yield page(
-        "runs.html", "Runs", runs_page(collection, [*facets.values()]), INDEX, "site.js"
-    )
+    content = runs_page(collection, facets)
+    yield page("runs.html", "Runs", content, INDEX, "site.js")
     yield page("datasets.html", "Datasets", datasets_page(collection), "site.js")
     yield page("models.html", "Models", models_page(collection), "site.js")
     yield page("compare.html", "Compare", compare_page(), INDEX, "compare.js")
     for name in collection.datasets:
-        yield page(dataset_page(name), name, dataset_content(collection, name))
+        yield page(page_of("datasets", name), name, dataset_content(collection, name))
     for name in collection.models:
-        yield page(model_page(name), name, model_content(collection, name))
+        yield page(page_of("models", name), name, model_content(collection, name))
     for board in boards:
-        yield page(board_page(board), board_name(board), board_content(board))
-    yield page("index.html", title, start_page(collection, boards))
+        content = hide_paths(board_content(board), collection.every)
+        yield page(board_page(board), board_name(board), content)
+    content = hide_paths(start_page(collection, boards, reasons), collection.every)
+    yield page("index.html", title, content)
 
 
 def make_boards(
@@ -94,7 +101,7 @@ def make_boards(
 ) -> tuple[list[Board], list[str]]:
     """Make the leaderboards of all datasets and of suites, by default the installed.
 
-    Returns them, and why installed suites have none.
+    Returns them, and why others could not be made.
     """
     registry = Registry()
     installed = [each.name for each in registry.catalog.of_kind("suites")]
@@ -106,5 +113,7 @@ def make_boards(
         except EvalkitError as error:
             if name in suites:
                 raise
-            reasons.append(f"no leaderboard of {name or 'all datasets'}: {error}")
+            # an installed suite without runs is no news; a broken one is
+            if name is None or type(error) is not DataError:
+                reasons.append(f"no leaderboard of {name or 'all datasets'}: {error}")
     return boards, reasons

@@ -24,7 +24,7 @@ from evalkit_cli.commanding import (
     nargs=-1,
     metavar="[FOLDER…]",
     type=RunsFolder(),
-    envvar="EVALKIT_RUNS",
+    envvar="EVALKIT_OUT",
 )
 @click.option(
     "-o",
@@ -102,12 +102,12 @@ def site_command(
                 f"{shown}: no run that can be read. `evalkit eval` writes runs"
             )
         boards, reasons = make_boards(places, suites, progress)
-        pages = site_files(collection, boards, title, examples, progress)
+        pages = site_files(collection, boards, reasons, title, examples, progress)
         files = write_site(out, pages)
     problems = dict(sorted(collection.problems.items()))
     for place, why in problems.items():
         echo(f"notice: {place} cannot be read: {why}", err=True)
-    for reason in () if quiet else reasons:
+    for reason in reasons:
         echo(f"notice: {reason}", err=True)
     if as_json:
         echo_json(

@@ -25,10 +25,13 @@
   }
 
   function offerRuns(one, other) {
-    const runs = site.runs.filter((run) => run.dataset === dataset.value);
+    const isPerturbed = (run) => run.perturbation !== "";
+    const runs = site.runs.filter((run) => run.dataset === dataset.value)
+      .sort((a, b) => isPerturbed(a) - isPerturbed(b));
     const values = runs.map((run) => [run.id, label(run)]);
     offer(first, values, one);
-    const next = runs.find((run) => run.id !== first.value && run.model !== byId.get(first.value).model);
+    const others = runs.filter((run) => run.id !== first.value);
+    const next = others.find((run) => run.kind === byId.get(first.value).kind) ?? others[0];
     offer(second, values, other ?? next?.id);
   }
 
@@ -82,9 +85,10 @@
     return make("div", shown, { class: "wide", tabindex: 0, role: "region", "aria-label": caption });
   }
 
-  function list(title, texts) {
-    if (!texts.length) return [];
-    return [make("h2", title), make("ul", texts.map((text) => make("li", text)), { class: "notices" })];
+  function list(title, differences) {
+    if (!differences.length) return [];
+    const items = differences.map(([text]) => make("li", text));
+    return [make("h2", title), make("ul", items, { class: "notices" })];
   }
 
   function pairs(one, other) {
@@ -95,10 +99,11 @@
   }
 
   function compare(runs, scores) {
+    // of each difference: its text, the metric that differs or false, whether it is minor
     const found = site.differences[runs.map((run) => run.kind).join("-")] ?? [];
-    const decisive = found.filter((each) => !each.minor && each.metric === null);
-    const metrics = found.filter((each) => !each.minor && each.metric !== null);
-    const apart = new Set(metrics.map((each) => each.metric));
+    const major = found.filter(([, , isMinor]) => !isMinor);
+    const decisive = major.filter(([, metric]) => metric === false);
+    const apart = new Set(major.map(([, metric]) => metric));
     const isApart = (component) => decisive.length > 0 || apart.has(component);
     const every = pairs(...scores);
     const whole = every.filter(([one, other]) => (one ?? other)[3]);
@@ -108,15 +113,16 @@
       "A difference may be due to chance. To test it on the examples of both runs: ",
       make("code", command)], { class: "note" })];
     target.replaceChildren(
-      ...list("Not comparable", [...decisive, ...metrics].map((each) => each.text)),
-      ...list("What else differs", found.filter((each) => each.minor).map((each) => each.text)),
+      ...list("Not comparable", major),
+      ...list("What else differs", found.filter(([, , isMinor]) => isMinor)),
       make("h2", "Scores"),
       table(runs, "Scores of all examples", whole, isApart),
       ...note,
       ...(others.length ? [make("h2", "By tag"), table(runs, "Scores by tag", others.slice(0, MOST_TAGS), isApart)] : []),
     );
     const more = others.length > MOST_TAGS ? ` The first ${MOST_TAGS} of ${others.length} scores by tag are shown.` : "";
-    const said = decisive.length ? "These runs are not comparable, so nothing is subtracted." : "These runs are comparable.";
+    const said = decisive.length ? "These runs are not comparable, so nothing is subtracted."
+      : apart.size ? "These runs are not comparable in all metrics." : "These runs are comparable.";
     status.textContent = said + more;
   }
 

@@ -74,33 +74,20 @@ def _links(up: str, page: str) -> list[Markup]:
     folder, slash, _ = page.partition("/")
     current = {**above, "boards/": "index.html"}.get(folder + slash, page)
     return [
-        element(
-            "a",
-            text,
-            href=up + name,
-            aria_current=None
-            if name != current
-            else "page"
-            if name == page
-            else "true",
-        )
+        element("a", text, href=up + name, aria_current=name == current and "true")
         for name, text in PAGES.items()
     ]
 
 
 def assets() -> dict[str, str]:
     """Return styles and scripts that pages share, by their path in the site."""
-    own = files(__package__)
-    style = own.joinpath(STYLE).read_text(encoding="utf-8")
-    return {
-        STYLE: asset("parts.css") + asset("page.css") + style,
-        SORTING: asset(SORTING),
-        "report.js": asset("page.js"),
-        **{
-            name: own.joinpath(name).read_text(encoding="utf-8")
-            for name in ("site.js", "compare.js")
-        },
+    own = {
+        name: files(__package__).joinpath(name).read_text(encoding="utf-8")
+        for name in (STYLE, "site.js", "compare.js")
     }
+    style = asset("parts.css") + asset("page.css") + own[STYLE]
+    shared = {SORTING: asset(SORTING), "report.js": asset("page.js")}
+    return {**own, **shared, STYLE: style}
 
 
 def article(title: Child, *content: Child, about: Iterable[Child] = ()) -> Markup:

@@ -20,7 +20,7 @@ from evalkit.runs import (
     list_runs,
 )
 from evalkit_cli.commanding import score_label
-from evalkit_commands_report.markup import Markup, element
+from evalkit_commands_report.markup import Markup, element, fragment
 
 if TYPE_CHECKING:
     from evalkit import Score
@@ -60,6 +60,11 @@ class SiteRun(NamedTuple):
         return str(self.record.dataset)
 
     @property
+    def perturbation(self) -> str:
+        """What made its examples; "" for unperturbed ones."""
+        return self.record.perturbation.name if self.record.perturbation else ""
+
+    @property
     def moment(self) -> str:
         """When the run was evaluated, in UTC; "" if it is not known."""
         started = self.summary.started
@@ -68,7 +73,7 @@ class SiteRun(NamedTuple):
     @property
     def page(self) -> str:
         """Path of the run's page in the site."""
-        return run_page(self.record)
+        return page_of("runs", self.record.fingerprint)
 
     def link(self, up: str, text: str | None = None) -> Markup:
         """Return a link to the run's page, from a page `up` leads to the top from."""
@@ -81,39 +86,39 @@ class RunGroup(NamedTuple):
     runs: list[SiteRun]
     """The best first."""
     apart: str
-    """Why they are not beside the runs of the first group; "" for the first."""
+    """Why they are not in the largest group of this perturbation; "" for that."""
 
 
 class Collection:
     """The runs of some folders."""
 
     def __init__(self, folders: Iterable[Path]) -> None:
-        every = [run for folder in folders for run in list_runs(folder)]
-        self.problems = {
-            place_of(run): run.problem.replace(str(run.path), place_of(run))
-            for run in every
-            if run.problem is not None
-        }
+        self.every = [run for folder in folders for run in list_runs(folder)]
+        """All run folders."""
+        self.problems: dict[str, str] = {}
         """Why runs cannot be read, by their place."""
         kinds: dict[str, int] = {}
         latest: dict[str, SiteRun] = {}
-        for run in sorted(every, key=_age):
-            if run.problem is None:
+        for run in sorted(self.every, key=_age):
+            if run.problem is not None:
+                self.add_problem(run, run.problem)
+            else:
                 kind = kinds.setdefault(comparison_key(run.record), len(kinds))
                 latest.setdefault(run.record.fingerprint, SiteRun(run, kind))
         self.runs = [*latest.values()]
         """The last evaluated first."""
 
-    def add_problem(self, run: SiteRun, why: str) -> str:
+    def add_problem(self, run: RunSummary, why: str) -> str:
         """Note why files of a run cannot be read; return it without the path."""
-        place = place_of(run.summary)
-        self.problems[place] = why.replace(str(run.summary.path), place)
+        place = place_of(run)
+        self.problems[place] = why.replace(str(run.path), place)
         return self.problems[place]
 
     @cached_property
     def datasets(self) -> dict[str, list[SiteRun]]:
-        """Runs by dataset, in alphabetical order."""
-        return _sorted_by(self.runs, lambda run: run.dataset)
+        """Runs by dataset, in alphabetical order, those of perturbed examples last."""
+        runs = sorted(self.runs, key=lambda run: run.perturbation)
+        return _sorted_by(runs, lambda run: run.dataset)
 
     @cached_property
     def models(self) -> dict[str, list[SiteRun]]:
@@ -133,27 +138,26 @@ class Collection:
     def groups(self, dataset: str) -> list[RunGroup]:
         """Put runs of a dataset together whose main scores are comparable."""
         groups: list[list[SiteRun]] = []
-        reasons: list[str] = []
         for run in self.datasets[dataset]:
-            if run.summary.headline is None:
-                continue
-            apart = ""
-            for members in groups:
-                found = self._apart(members, run)
-                if not found:
-                    members.append(run)
-                    break
-                apart = apart or found
-            else:
-                groups.append([run])
-                reasons.append(apart)
-        return [
-            RunGroup(sorted(members, key=_worse), apart)
-            for members, apart in zip(groups, reasons, strict=True)
-        ]
+            if run.summary.headline is not None:
+                fitting = (each for each in groups if not self._apart(each, run))
+                members = next(fitting, [])
+                if not members:
+                    groups.append(members)
+                members.append(run)
+        groups.sort(key=lambda members: (members[0].perturbation, -len(members)))
+        found: list[RunGroup] = []
+        first: dict[str, list[SiteRun]] = {}
+        for members in groups:
+            main = first.setdefault(members[0].perturbation, members)
+            why = "" if main is members else self._apart(main, members[0])
+            found.append(RunGroup(sorted(members, key=_worse), why))
+        return found
 
     def _apart(self, members: Sequence[SiteRun], run: SiteRun) -> str:
         """Say why a main score cannot stand beside others; "" if it can."""
+        if members[0].perturbation != run.perturbation:
+            return "other perturbation"
         names = [score_label(each) for each in map(headline_of, (members[0], run))]
         if names[0] != names[1]:
             return f"main score: {names[0]} and {names[1]}"
@@ -182,19 +186,17 @@ def place_of(run: RunSummary) -> str:
     return f"{run.path.parent.name}/{run.path.name}"
 
 
-def run_page(record: RunRecord) -> str:
-    """Return the path of a run's page."""
-    return f"runs/{page_name(record.fingerprint)}.html"
+def hide_paths(content: Markup, runs: Iterable[RunSummary]) -> Markup:
+    """Name runs by their places, not by paths of this machine."""
+    html = str(content)
+    for run in runs:
+        html = html.replace(fragment(str(run.path)), fragment(place_of(run)))
+    return Markup(html)
 
 
-def dataset_page(name: str) -> str:
-    """Return the path of a dataset's page."""
-    return f"datasets/{page_name(name)}.html"
-
-
-def model_page(name: str) -> str:
-    """Return the path of a model's page."""
-    return f"models/{page_name(name)}.html"
+def page_of(folder: str, name: str) -> str:
+    """Return the path of the page of a board, run, dataset or model."""
+    return f"{folder}/{page_name(name)}.html"
 
 
 def _age(run: RunSummary) -> tuple[float, str]:

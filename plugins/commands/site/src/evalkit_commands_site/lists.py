@@ -12,7 +12,6 @@ from evalkit_cli.commanding import (
     score_label,
     show_coverage,
     show_interval,
-    show_n,
     show_value,
 )
 from evalkit_commands_report.gathering import Gathered, Shown
@@ -33,9 +32,8 @@ from evalkit_commands_site.gathering import (
     Facets,
     RunGroup,
     SiteRun,
-    dataset_page,
     headline_of,
-    model_page,
+    page_of,
 )
 
 _NUMBERS = ("Score", "Interval", "n", "Runs", "Models", "Datasets")
@@ -108,9 +106,9 @@ def _table(caption: str, header: Sequence[str], rows: list[list[Child]]) -> Mark
 
 def _run_row(run: SiteRun, up: str) -> list[Child]:
     record, score = run.record, run.summary.headline
-    perturbed = record.perturbation and f"perturbed by {record.perturbation.name}"
-    dataset = element("a", run.dataset, href=up + dataset_page(run.dataset))
-    model = element("a", run.model, href=up + model_page(run.model))
+    perturbed = f"perturbed by {run.perturbation}" if run.perturbation else ""
+    dataset = element("a", run.dataset, href=up + page_of("datasets", run.dataset))
+    model = element("a", run.model, href=up + page_of("models", run.model))
     last: list[Child] = [run.moment, record.status, run.link(up)]
     dataset = fragment(dataset, element("small", perturbed) if perturbed else None)
     if score is None:
@@ -122,7 +120,7 @@ def _run_row(run: SiteRun, up: str) -> list[Child]:
         exact(show_value(score), score.value),
         show_interval(score, record.bounds),
         fragment(
-            exact(show_n(score), score.n),
+            exact(str(score.n), score.n),
             element("small", f"{share} scored") if share else None,
         ),
         score_label(score),
@@ -135,7 +133,7 @@ def datasets_page(collection: Collection) -> Markup:
     header = ["Dataset", "Task", "Languages", "Runs", "Models", "Newest run"]
     rows: list[list[Child]] = [
         [
-            element("a", name, href=dataset_page(name)),
+            element("a", name, href=page_of("datasets", name)),
             runs[0].record.task or "",
             ", ".join(runs[0].record.data.languages),
             _count(runs),
@@ -153,7 +151,7 @@ def models_page(collection: Collection) -> Markup:
     header = ["Model", "Runs", "Datasets", "Newest run"]
     rows: list[list[Child]] = [
         [
-            element("a", name, href=model_page(name)),
+            element("a", name, href=page_of("models", name)),
             _count(runs),
             _count({run.dataset for run in runs}),
             runs[0].moment,
@@ -212,10 +210,11 @@ def _group(group: RunGroup, number: int) -> Markup:
         label = f"{run.model} ({run.record.run_id})" if several else run.model
         result = Result(run.record, [score], (), None)
         shown.append(Shown(result, run.link("../", label), place))
-    title, why = "Scores", None
+    name = group.runs[0].perturbation
+    title, why = f"Scores, perturbed by {name}" if name else "Scores", None
     if group.apart:
-        title = f"Scores that are not comparable ({number})"
-        text = f"Not comparable with the scores above: {group.apart}."
+        title += " that are not comparable"
+        text = f"Not comparable with most scores: {group.apart}."
         why = element("p", text, class_="warning")
     table_ = headline_table(Gathered(group.runs[0].dataset, shown))
     name = f"group-{number}"

@@ -10,12 +10,7 @@ from evalkit_commands_report.leaderboard_columns import explanations, notices_of
 from evalkit_commands_report.leaderboard_page import board_table
 from evalkit_commands_report.markup import Markup, element
 from evalkit_commands_site.frame import article, control, notes, section
-from evalkit_commands_site.gathering import (
-    Collection,
-    model_page,
-    page_name,
-    run_page,
-)
+from evalkit_commands_site.gathering import Collection, page_of
 
 if TYPE_CHECKING:
     from evalkit import Result
@@ -33,17 +28,20 @@ def board_name(board: Board) -> str:
 
 def board_page(board: Board) -> str:
     """Return the path of the page of a leaderboard."""
-    return f"boards/{page_name(board_name(board))}.html"
+    return page_of("boards", board_name(board))
 
 
-def start_page(collection: Collection, boards: Sequence[Board]) -> Markup:
-    """Return the start page: leaderboards, and what the site holds."""
+def start_page(
+    collection: Collection, boards: Sequence[Board], reasons: Sequence[str]
+) -> Markup:
+    """Return the start page: leaderboards, and why others could not be made."""
     runs = count_of(len(collection.runs), "run")
     datasets = count_of(len(collection.datasets), "dataset")
     models = count_of(len(collection.models), "model")
     return article(
         "Leaderboards",
         [_preview(board) for board in boards],
+        [element("p", reason, class_="warning") for reason in reasons],
         about=(
             element("a", runs, href="runs.html"),
             element("a", datasets, href="datasets.html"),
@@ -53,23 +51,23 @@ def start_page(collection: Collection, boards: Sequence[Board]) -> Markup:
 
 
 def _preview(board: Board) -> Markup:
-    page, name, total = board_page(board), board_name(board), len(board.models)
+    page, datasets = board_page(board), board.root.datasets
     best = board._replace(models=board.models[:PREVIEW])
-    depth = 0 if board.root.datasets > 1 else 1
-    more = (
-        f"All {count_of(total, 'model')} and {count_of(board.root.datasets, 'dataset')}"
-    )
+    depth = 0 if datasets > 1 else 1
+    models = count_of(len(board.models), "model")
+    more = f"All {models} and {count_of(datasets, 'dataset')}"
     return section(
-        element("a", name, href=page),
+        element("a", board_name(board), href=page),
         page,
         board_table(best, depth, link_model=_model_link("")),
+        notes(explanations(board, depth)),
         element("p", element("a", more, href=page), class_="note"),
         class_="board",
     )
 
 
 def _model_link(up: str) -> Callable[[str], Markup]:
-    return lambda model: element("a", model, href=up + model_page(model))
+    return lambda model: element("a", model, href=up + page_of("models", model))
 
 
 def board_content(board: Board) -> Markup:
@@ -86,7 +84,7 @@ def board_content(board: Board) -> Markup:
 
 
 def _run_link(result: Result) -> str:
-    return f"../{run_page(result.record)}"
+    return f"../{page_of('runs', result.record.fingerprint)}"
 
 
 _CHOICES = (("Dataset", "dataset"), ("First run", "first"), ("Second run", "second"))

@@ -25,9 +25,8 @@ from evalkit_commands_site.frame import article, section
 from evalkit_commands_site.gathering import (
     Collection,
     SiteRun,
-    dataset_page,
-    model_page,
     page_name,
+    page_of,
 )
 
 if TYPE_CHECKING:
@@ -62,16 +61,15 @@ def damaged_content(run: SiteRun, why: str) -> Markup:
 
 def _page(run: SiteRun, *content: Child) -> Markup:
     record = run.record
-    perturbed = record.perturbation and f"perturbed by {record.perturbation.name}"
     compare = f"{UP}compare.html#first={page_name(record.fingerprint)}"
     return article(
         fragment(run.model, element("small", " on "), run.dataset),
         *content,
         about=(
-            element("a", run.dataset, href=UP + dataset_page(run.dataset)),
-            element("a", run.model, href=UP + model_page(run.model)),
+            element("a", run.dataset, href=UP + page_of("datasets", run.dataset)),
+            element("a", run.model, href=UP + page_of("models", run.model)),
             f"split {record.split}" if record.split else None,
-            perturbed,
+            f"perturbed by {run.perturbation}" if run.perturbation else None,
             run.moment,
             record.status,
             element("a", "Compare with another run", href=compare),
@@ -84,11 +82,10 @@ def _related(collection: Collection, run: SiteRun) -> Markup | None:
     record = run.record
     links: list[Child] = []
     for other in collection.datasets[run.dataset]:
-        perturbation = other.record.perturbation
         if other.record.fingerprint == record.original:
             links.append(other.link(UP, "the unperturbed examples"))
-        elif perturbation and other.record.original == record.fingerprint:
-            links.append(other.link(UP, perturbation.name))
+        elif other.record.original == record.fingerprint:
+            links.append(other.link(UP, other.perturbation))
     items = [element("li", link) for link in links]
     lead = element("p", "Runs that belong to this one:", class_="note")
     return fragment(lead, element("ul", items)) if items else None
@@ -115,9 +112,12 @@ def _wrong_answers(result: Result, most: int) -> Markup | None:
         said = f"{count} of {count_of(wrong.n, 'example')} {what}"
         said += f"; the first {most} are shown." if count > most else "."
         header, rows = without_empty_columns(header, rows)
-        texts = range(len(header))
-        shown = table(header, rows, texts=texts, caption="Examples") if rows else None
-        body = fragment(element("p", said, class_="note"), shown)
+        body = fragment(
+            element("p", said, class_="note"),
+            table(header, rows, texts=range(6), caption="Examples", class_="examples")
+            if rows
+            else None,
+        )
     return section("Wrong answers", "run-wrong", body)
 
 

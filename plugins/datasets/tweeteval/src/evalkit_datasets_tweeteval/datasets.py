@@ -28,8 +28,6 @@ class TweetEval(Dataset):
     the publisher's names.
     """
 
-    benchmark_task: ClassVar[str] = ""
-    """Which of the benchmark's seven tasks it belongs to."""
     folder: ClassVar[str] = ""
     """The publisher's folder."""
     mapping_folder: ClassVar[str] = ""
@@ -126,7 +124,6 @@ class Emoji(TweetEval):
     """
 
     name = "tweeteval-emoji"
-    benchmark_task = "emoji"
     folder = "emoji"
     test_size = 50_000
     published_names = tuple(
@@ -168,7 +165,6 @@ class Emotion(TweetEval):
     """1 421 tweets: anger, joy, optimism or sadness?"""
 
     name = "tweeteval-emotion"
-    benchmark_task = "emotion"
     folder = "emotion"
     test_size = 1_421
     label_names = ("anger", "joy", "optimism", "sadness")
@@ -184,7 +180,6 @@ class Hate(TweetEval):
     """
 
     name = "tweeteval-hate"
-    benchmark_task = "hate"
     task = "hs"
     folder = "hate"
     test_size = 2_970
@@ -199,7 +194,6 @@ class Irony(TweetEval):
     """784 tweets: ironic or not? The official metric is F1 of the ironic ones."""
 
     name = "tweeteval-irony"
-    benchmark_task = "irony"
     folder = "irony"
     test_size = 784
     label_names = ("non_irony", "irony")
@@ -217,7 +211,6 @@ class Offensive(TweetEval):
     """
 
     name = "tweeteval-offensive"
-    benchmark_task = "offensive"
     folder = "offensive"
     test_size = 860
     label_names = ("not-offensive", "offensive")
@@ -229,7 +222,6 @@ class Sentiment(TweetEval):
     """12 284 tweets; the official metric is macro-averaged recall."""
 
     name = "tweeteval-sentiment"
-    benchmark_task = "sentiment"
     task = "sentiment"
     folder = "sentiment"
     test_size = 12_284
@@ -248,10 +240,9 @@ class Stance(TweetEval):
     """Against or in favour of a target, or neither? Base of the five targets.
 
     The official metric is the mean of F1(against) and F1(favor), of the five targets
-    together; see `evalkit_datasets_tweeteval.overall`.
+    together, as the suite `tweeteval` computes it.
     """
 
-    benchmark_task = "stance"
     mapping_folder = "stance"
     label_names = ("none", "against", "favor")
     perf_metric = "macro-f1:labels=against/favor"
@@ -326,19 +317,3 @@ class StanceHillary(Stance):
     description = (
         "Stance of tweets on Hillary Clinton (SemEval 2016 task 6), as in TweetEval"
     )
-
-
-DATASETS: tuple[type[TweetEval], ...] = (
-    Emoji,
-    Emotion,
-    Hate,
-    Irony,
-    Offensive,
-    Sentiment,
-    StanceAbortion,
-    StanceAtheism,
-    StanceClimate,
-    StanceFeminist,
-    StanceHillary,
-)
-"""All eleven, in the benchmark's order."""

@@ -111,8 +111,9 @@ def test_folders_and_runs_are_named_as_in_other_commands(
     monkeypatch.setenv("EVALKIT_OUT", variable)
     assert board(invoke)[0]["poor"]["film"]["value"] == 1.0
     assert invoke("leaderboard", "-o", folder, "-q").stdout == shown
-    for arguments in (("nowhere",), ("runs", "--since", "2999-01-01")):
+    for arguments in (("nowhere",), ("--since", "2999-01-01"), ("--language", "th")):
         assert invoke("leaderboard", *arguments).exit_code == 1
+    assert next(iter(board(invoke, "--round", "0")[0])) == "good"
 
 
 @pytest.mark.usefixtures("root")

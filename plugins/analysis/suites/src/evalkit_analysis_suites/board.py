@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from evalkit import Registry
+from evalkit import Registry, Score
 from evalkit.errors import DataError, PluginLoadError
 from evalkit.statistics.clusters import Floats
 from evalkit_analysis_suites.draws import REPLICATES
@@ -72,15 +72,13 @@ def make_board(
         progress(f"reading {leaf.label}", len(cells) / len(leaves))
         asked = {"metric": leaf.metric or metric, "tag": leaf.tag or tag}
         cells[leaf] = choose_cells(leaf.model_copy(update=asked), pool)
-    models = sorted({model for groups in cells.values() for model in groups[0]})
     counted = [cell for groups in cells.values() for cell in groups[0].values()]
     if not any(cell.scored for cell in counted):
         reasons = dict.fromkeys(str(cell.score.reason) for cell in counted)
-        names = ", ".join(leaf.label for leaf in leaves[:5])
-        names += ", …" if len(leaves) > len(leaves[:5]) else ""
-        first = f"no complete run of {names} has such a score"
-        lines = [first, *[*pool.notices, *reasons][:5]]
-        raise DataError("; ".join(lines))
+        names = [leaf.label for leaf in leaves]
+        shown = ", ".join([*names[:5], "…"] if len(names) > 5 else names)
+        first = f"no complete run of {shown or 'these datasets'} has such a score"
+        raise DataError("; ".join([first, *[*pool.notices, *reasons][:5]]))
     levels = sorted({run.record.confidence for run in pool.results.values()})
     confidence = levels[0] if len(levels) == 1 else 0.95
     if len(levels) > 1:
@@ -95,9 +93,13 @@ def make_board(
     apart = {leaf: groups[1:] for leaf, groups in cells.items()}
     context = Context(values, apart, confidence, not_drawn)
     found = evaluate(tree, context)
+    models = sorted({model for own in values.values() for model in own})
     rating = _rating(suite, found, models, context)
-    by, order = _order(bool(name), found, rating, models)
-    best = tuple(sorted(models, key=order))
+    totals = {model: value.score for model, value in found.values.items()}
+    by, scores = "mean", {model: totals.get(model) for model in models}
+    if rating and (name or any(x is None or x.value is None for x in scores.values())):
+        by, scores = rating.method, {**rating.scores}
+    best = tuple(sorted(models, key=lambda model: _order(model, scores.get(model))))
     texts = tuple(dict.fromkeys(pool.notices))
     return Board(name, found.member, best, rating, confidence, texts, by)
 
@@ -107,11 +109,10 @@ def _plain(pool: RunPool) -> Suite:
     weights: dict[str, float] = {}
     leaves: list[str | Leaf | Group] = []
     for dataset in pool.datasets:
-        runs = [*pool.complete.get(dataset, ()), *pool.incomplete.get(dataset, ())]
-        splits = Counter(run.record.split for run in runs)
-        for split, _ in splits.most_common():
+        splits = Counter(run.record.split for run in pool.runs_of(dataset))
+        for place, (split, _) in enumerate(splits.most_common()):
             name = f"{dataset} ({split})" if len(splits) > 1 else dataset
-            weights[name] = float(split == splits.most_common(1)[0][0])
+            weights[name] = 0.0 if place else 1.0
             leaves.append(Leaf(name=name, data=dataset, split=split))
     if not leaves:
         raise DataError("; ".join(["there are no runs", *pool.notices[:5]]))
@@ -130,21 +131,22 @@ def _rating(
         return _pairwise(rank.method, rank.verdicts, context)
     weights = suite.mean.weights if isinstance(suite.mean, Weights) else {}
     parts = [x for x in found.below if weights.get(x.member.name, 1)]
-    values = np.full((len(parts), len(models)), np.nan)
-    drawn = np.full((REPLICATES, *values.shape), np.nan)
-    draws: Floats | str = context.not_drawn or drawn
+    cells = [[part.values.get(model) for model in models] for part in parts]
+    values = np.array([[x.number if x else np.nan for x in row] for row in cells])
     directions: list[bool | None] = []
-    for column, part in enumerate(parts):
-        scores = {m: x for m, x in part.values.items() if x.score.value is not None}
-        ways = {value.score.higher_is_better for value in scores.values()}
-        directions.append(next(iter(ways)) if len(ways) == 1 else None)
-        for model, value in scores.items():
-            place = column, models.index(model)
-            values[place] = value.score.value
+    lacking = [context.not_drawn] if context.not_drawn else []
+    drawn = np.full((REPLICATES, *values.shape), np.nan)
+    for column, row in enumerate(cells):
+        known = {n: x for n, x in enumerate(row) if x and x.score.value is not None}
+        ways = {value.score.higher_is_better for value in known.values()}
+        directions.append(ways.pop() if len(ways) == 1 else None)
+        for place, value in known.items():
             if isinstance(value.draws, str):
-                draws = f"{model} on {part.member.name}: {value.draws}"
+                name = parts[column].member.name
+                lacking.append(f"{models[place]} on {name}: {value.draws}")
             else:
-                drawn[(slice(None), *place)] = value.draws
+                drawn[:, column, place] = value.draws
+    draws: Floats | str = lacking[0] if lacking else drawn
     names = tuple(part.member.name for part in parts)
     columns = Columns(tuple(models), names, values, tuple(directions), draws)
     if rank.perf is None:
@@ -175,21 +177,8 @@ def _pairwise(
     return pairwise.rate_verdicts(verdicts, method, context.confidence)
 
 
-def _order(
-    is_rated: bool, found: Evaluated, rating: Rating | None, models: Sequence[str]
-) -> tuple[str, Callable[[str], tuple[bool, float, str]]]:
-    """Choose what models are sorted by: best first, those without a number last."""
-    scores = {model: value.score for model, value in found.values.items()}
-    by = "mean"
-    lacks = any(model not in scores or scores[model].value is None for model in models)
-    if rating is not None and (is_rated or lacks):
-        by, scores = rating.method, {**rating.scores}
-
-    def order(model: str) -> tuple[bool, float, str]:
-        score = scores.get(model)
-        if score is None or score.value is None:
-            return True, 0.0, model
-        lower_is_better = score.higher_is_better is False
-        return False, score.value if lower_is_better else -score.value, model
-
-    return by, order
+def _order(model: str, score: Score | None) -> tuple[bool, float, str]:
+    """Return what sorts models: best first, those without a number last."""
+    if score is None or score.value is None:
+        return True, 0.0, model
+    return False, score.value * (1 - 2 * (score.higher_is_better is not False)), model

@@ -193,7 +193,8 @@ def scored_examples(run: Result, score: Score) -> pl.DataFrame:
     """Return the examples of a score's tag, with the columns `unit` and `score`."""
     column = score_column(run, score.metric)
     if column is None or run.examples is None:
-        raise MetricError(f"{run.run_id}: examples have no scores of {score.metric}")
+        need = "effects and ratings by pairs need a metric that is a mean over examples"
+        raise MetricError(f"{run.run_id}: {need}, got {score.metric}")
     rows = run.examples.with_columns(unit=sample_units(run), score=named(column))
     has_tag = True if score.tag is None else pl.col("tags").list.contains(score.tag)
     return rows.filter(has_tag)

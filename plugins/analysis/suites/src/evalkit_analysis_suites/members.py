@@ -92,16 +92,16 @@ class Members:
         levels = self._levels(children, node, node.over)
         return Branch(name, None, node, levels, scales)
 
-    def about(self, dataset: str) -> BoundDataset | recorded.Data | None:
+    def _about(self, dataset: str) -> BoundDataset | recorded.Data | None:
         """Return what a dataset says of itself; None if nothing knows it."""
-        record = self._pool.record(dataset)
-        return self._load(dataset) if record is None else record.data
+        runs = self._pool.runs_of(dataset)
+        return runs[0].record.data if runs else self._load(dataset)
 
     def _keeps(self, dataset: str) -> bool:
         """Tell whether a dataset is of the rounds and languages."""
         if not (self._rounds or self._starts):
             return True
-        about = self.about(dataset)
+        about = self._about(dataset)
         if about is None:
             self._pool.notices.append(f"{dataset}: left out, as nothing describes it")
             return False
@@ -128,7 +128,7 @@ class Members:
         asked = [name for each in expanded for name in each.evaluated]
         loaded = [bound.name for bound in map(self._load, asked) if bound]
         names = dict.fromkeys([*self._pool.datasets, *loaded])
-        about = {name: self.about(name) for name in names}
+        about = {name: self._about(name) for name in names}
         tagged = [name for name, own in about.items() if own and chosen.tag in own.tags]
         # without one, a member without a run says so
         found = tagged or [f"datasets tagged {chosen.tag}"]
@@ -183,7 +183,7 @@ class Members:
         """Return the value that a dataset has of a facet; None for none or several."""
         assert child.leaf is not None  # the schema has no groups in a node with `over`
         chosen = parse_reference(child.leaf.data).parameters.get(facet)
-        about = self.about(child.leaf.data)
+        about = self._about(child.leaf.data)
         if chosen is not None or about is None:
             return chosen
         pairs = filter(None, map(facet_of, about.tags))

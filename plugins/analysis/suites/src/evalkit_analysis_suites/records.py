@@ -6,13 +6,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from evalkit import Result, Score
+from evalkit.statistics.intervals import Interval
+
+NO_INTERVAL = Interval()
 
 
-def make_score(**fields: Any) -> Score:
-    """Make a score of some of its fields; the others are empty."""
-    plain = {"split": "", "computed_on": "all", "ci_method": "none", "n": 0}
-    plain |= {"unit": "", "scale": 1.0}
-    return Score(**{**dict.fromkeys(Score._fields), **plain, **fields})
+def make_score(interval: Interval = NO_INTERVAL, **fields: Any) -> Score:
+    """Make a score of an interval and some fields; the others are empty."""
+    plain = {"split": "", "computed_on": "all", "n": 0, "unit": "", "scale": 1.0}
+    low, high, error, method, reason, _ = interval
+    own = {"se": error, "ci_low": low, "ci_high": high, "ci_method": method}
+    own["reason"] = reason
+    return Score(**{**dict.fromkeys(Score._fields), **plain, **own, **fields})
 
 
 class Ranks(NamedTuple):

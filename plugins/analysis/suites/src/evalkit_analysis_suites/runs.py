@@ -22,11 +22,10 @@ MACRO = "macro:"
 
 
 class RunPool(NamedTuple):
-    """The runs that a leaderboard may use, the newest first."""
+    """The runs that a leaderboard may use, by dataset, the newest first."""
 
-    complete: Mapping[str, Sequence[RunSummary]]
-    """By dataset."""
-    incomplete: Mapping[str, Sequence[RunSummary]]
+    complete: dict[str, list[RunSummary]]
+    incomplete: dict[str, list[RunSummary]]
     """Runs that were refused, or that have only some of the examples."""
     notices: list[str]
     results: dict[Path, Result]
@@ -37,10 +36,9 @@ class RunPool(NamedTuple):
         """The datasets with runs, by name."""
         return sorted({*self.complete, *self.incomplete})
 
-    def record(self, dataset: str) -> RunRecord | None:
-        """Return the newest record of a dataset."""
-        runs = [*self.complete.get(dataset, ()), *self.incomplete.get(dataset, ())]
-        return runs[0].record if runs else None
+    def runs_of(self, dataset: str) -> list[RunSummary]:
+        """Return the runs of a dataset, complete ones first."""
+        return self.complete.get(dataset, []) + self.incomplete.get(dataset, [])
 
     def read(self, run: RunSummary) -> Result:
         """Read a run, once."""
@@ -61,22 +59,18 @@ def find_pool(folders: Sequence[Path], since: datetime | None) -> RunPool:
     """
     listed = [run for folder in folders for run in _list(folder)]
     pool = RunPool({}, {}, [run.problem for run in listed if run.problem], {})
-    runs = [
-        run
-        for run in sorted(listed, key=_moment, reverse=True)
-        if not (run.problem or run.record.perturbation)
-        and (since is None or _moment(run) >= since)
-    ]
-    counting = [run for run in runs if run.is_named and run.record.model]
-    parents = {run.record.parent for run in counting}
-    complete: dict[str, list[RunSummary]] = {}
-    incomplete: dict[str, list[RunSummary]] = {}
-    for run in runs:
-        if run not in counting:
-            incomplete.setdefault(str(run.record.dataset), []).append(run)
-        elif run.record.fingerprint not in parents:
-            complete.setdefault(str(run.record.dataset), []).append(run)
-    return pool._replace(complete=complete, incomplete=incomplete)
+    listed = [run for run in listed if not (run.problem or run.record.perturbation)]
+    parents = {run.record.parent for run in listed if _counts(run)}
+    for run in sorted(listed, key=_moment, reverse=True):
+        if since is None or _moment(run) >= since:
+            found = pool.complete if _counts(run) else pool.incomplete
+            if found is pool.incomplete or run.record.fingerprint not in parents:
+                found.setdefault(str(run.record.dataset), []).append(run)
+    return pool
+
+
+def _counts(run: RunSummary) -> bool:
+    return run.is_named and bool(run.record.model)
 
 
 def _list(folder: Path) -> list[RunSummary]:
@@ -108,20 +102,19 @@ def choose_cells(leaf: Leaf, pool: RunPool) -> list[dict[str, Cell]]:
         By model, the cells that count. A model whose run is not comparable with those
         of most models has no value there; further groups hold the scores of these.
     """
-    runs = pool.complete.get(leaf.data, ())
     split = leaf.split or _main_split(leaf, pool)
     newest: dict[str, RunSummary] = {}
-    replaced = set()
-    for run in runs:
+    replaced: dict[str, str] = {}
+    for run in pool.complete.get(leaf.data, ()):
         if run.record.split == split:
             last = newest.setdefault(str(run.record.model), run)
-            why = _decisive(last.record, run.record, "")
-            if why and last.run_id not in replaced:
-                replaced.add(last.run_id)
-                pool.notices.append(
-                    f"{run.record.model} on {leaf.label}: the newest run {last.run_id} "
-                    f"counts, the run {run.run_id} does not. They differ in {why}"
+            if why := _decisive(last.record, run.record, ""):
+                text = f"counts, the run {run.run_id} does not. They differ in {why}"
+                where = f"{run.record.model} on {leaf.label}"
+                replaced.setdefault(
+                    last.run_id, f"{where}: the newest run {last.run_id} {text}"
                 )
+    pool.notices.extend(replaced.values())
     metric = _metric(leaf, [*map(pool.read, newest.values())])
     cells = {name: _cell(leaf, metric, pool.read(run)) for name, run in newest.items()}
     groups = sorted(_comparable(cells), key=len, reverse=True)
@@ -150,9 +143,9 @@ def _some(group: Mapping[str, Cell]) -> Cell:
 def _main_split(leaf: Leaf, pool: RunPool) -> str:
     """Return the split with most models, and name the others."""
     models: dict[str, set[str]] = {}
-    for runs in (pool.complete, pool.incomplete):
-        for run in () if models else runs.get(leaf.data, ()):
-            models.setdefault(run.record.split, set()).add(str(run.record.model))
+    complete = pool.complete.get(leaf.data, [])
+    for run in complete or pool.incomplete.get(leaf.data, []):
+        models.setdefault(run.record.split, set()).add(str(run.record.model))
     main, *others = sorted(models, key=lambda x: (-len(models[x]), x)) or [""]
     pool.notices.extend(f"{leaf.label}: the split {x} does not count" for x in others)
     return main
@@ -195,6 +188,8 @@ def _cell(leaf: Leaf, metric: str, run: Result) -> Cell:
             return Cell(score, (run,), int(score.value is not None))
     what = " of ".join(filter(None, (metric or "main score", leaf.tag, under)))
     reason = f"the run {run.run_id} has no score {what}"
+    if metric not in run:
+        reason += f". Score it: evalkit rescore {run.run_id} -m {metric}"
     null = make_score(metric=metric, split=run.record.split, reason=reason)
     return Cell(null, (run,), 0)
 

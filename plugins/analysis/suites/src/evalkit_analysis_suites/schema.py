@@ -199,17 +199,17 @@ class Suite(Node):
 
     @model_validator(mode="after")
     def _check_rank(self) -> Self:
-        rank = self.rank
+        rank, pairs = self.rank, ("elo", "bradley-terry")
         if rank is None:
             return self
         if (rank.method == "dynascore") != (rank.perf is not None):
             raise ValueError("rank.perf: name a member for dynascore, and for it only")
-        if rank.offset and rank.method != "dynascore":
-            raise ValueError("rank.offset: only for dynascore")
-        if rank.verdicts and rank.method not in ("elo", "bradley-terry"):
-            raise ValueError("rank.verdicts: only for elo and bradley-terry")
+        if (rank.offset or rank.weights) and rank.method != "dynascore":
+            raise ValueError("rank: weights and offset are for dynascore")
+        if rank.verdicts and rank.method not in pairs:
+            raise ValueError(f"rank.verdicts: only for {' and '.join(pairs)}")
         if isinstance(self.of, list) and not self.over:
-            _refuse_unknown("rank.perf", filter(None, [rank.perf]), self.labels)
-            _refuse_unknown("rank.weights", rank.weights, self.labels)
-            _refuse_unknown("rank.offset", rank.offset, self.labels)
+            used = {"weights": rank.weights, "offset": rank.offset}
+            for key, names in {**used, "perf": filter(None, [rank.perf])}.items():
+                _refuse_unknown(f"rank.{key}", names, self.labels)
         return self

@@ -149,8 +149,7 @@ def _ranks(values: Values, context: Context) -> tuple[Mapping[str, Ranks], str |
 
 def _scaled(value: Value, scale: Normalisation) -> Value:
     """Normalise a value; its interval and replicates move with it."""
-    score, draws = value.score, value.draws
-    width = scale.high - scale.low
+    score, draws, width = value.score, value.draws, scale.high - scale.low
     if score.value is None:
         return value
 
@@ -160,23 +159,12 @@ def _scaled(value: Value, scale: Normalisation) -> Value:
 
     number, *ends = move(np.array([score.value, *(score.ci or ())])).tolist()
     low, high = sorted(ends) or (None, None)
-    score = score._replace(
-        bound_low=None,
-        bound_high=None,
-        mean=None,
-        stddev=None,
-        min=None,
-        max=None,
-        value=number,
-        se=None if score.se is None else abs(score.se / width),
-        ci_low=low,
-        ci_high=high,
-        unit="%",
-        scale=100.0,
-        higher_is_better=True,
-    )
-    moved = draws if isinstance(draws, str) else move(draws)
-    return Value(value.cell._replace(score=score), value.samples, moved)
+    error = None if score.se is None else abs(score.se / width)
+    interval = Interval(low, high, error, score.ci_method, score.reason)
+    kept = {name: getattr(score, name) for name in (*_SHARED, "n", "coverage", "flag")}
+    kept |= {"value": number, "unit": "%", "scale": 100.0, "higher_is_better": True}
+    cell = value.cell._replace(score=make_score(interval, **kept))
+    return Value(cell, value.samples, draws if isinstance(draws, str) else move(draws))
 
 
 def _means(rules: Rules, parts: Sequence[Evaluated], context: Context) -> Values:
@@ -190,53 +178,38 @@ def _means(rules: Rules, parts: Sequence[Evaluated], context: Context) -> Values
                 kind = score.unit, score.scale, score.higher_is_better
                 kinds.setdefault(kind, f"{score.metric} on {part.member.name}")
     why = f"scores differ in unit or direction: {', '.join(kinds.values())}"
+    why = why if len(kinds) > 1 else ""
     models = dict.fromkeys(model for part in parts for model in part.values)
-    return {
-        model: _mean(
-            rules,
-            {part.member.path: part.values.get(model) for part in parts},
-            why if len(kinds) > 1 else "",
-            context,
-        )
-        for model in models
-    }
+    return {model: _mean(rules, parts, model, why, context) for model in models}
 
 
 def _mean(
-    rules: Rules,
-    parts: Mapping[tuple[str, ...], Value | None],
-    why: str,
-    context: Context,
+    rules: Rules, parts: Sequence[Evaluated], model: str, why: str, context: Context
 ) -> Value:
     """Compute the mean of the parts of one model, or say why there is none."""
-    found = [value for value in parts.values() if value is not None]
-    known = {p: x for p, x in parts.items() if x and x.score.value is not None}
-    lacking = [
+    found = {part.member.path: part.values.get(model) for part in parts}
+    known = {p: x for p, x in found.items() if x and x.score.value is not None}
+    lacking = ", ".join(
         f"{path[-1]} ({value.score.reason if value else 'no run'})"
-        for path, value in parts.items()
+        for path, value in found.items()
         if path not in known
-    ]
-    if lacking and (rules.missing == "refuse" or not known):
-        why = why or f"no score for {', '.join(lacking)}"
-    used = [*known.values()]
-    runs = tuple({id(run): run for x in found for run in x.cell.runs}.values())
-    scored = sum(value.cell.scored for value in found)
-    samples = frozenset[str]().union(*(value.samples for value in used))
-    means = [x.score.mean for x in used if x.score.mean is not None]
-    are_means = np.shape(means) == (len(used),) and np.allclose(
-        means, [x.number for x in used], rtol=1e-9, atol=0.0
     )
-    if rules.mean == "pooled" and not (why or are_means):
-        try:
-            pooled = draw_values({"": _pool(used)}, context.not_drawn)[""]
-        except EvalkitError as error:
-            why = str(error)
-        else:
+    if lacking and (rules.missing == "refuse" or not known):
+        why = why or f"no score for {lacking}"
+    used, cells = [*known.values()], [value.cell for value in found.values() if value]
+    runs = tuple({id(run): run for cell in cells for run in cell.runs}.values())
+    scored = sum(cell.scored for cell in cells)
+    samples = frozenset[str]().union(*(value.samples for value in used))
+    try:
+        if why:
+            raise MetricError(why)
+        if rules.mean == "pooled" and not all(map(_is_mean, used)):
+            [pooled] = draw_values({"": _pool(used)}, context.not_drawn).values()
             cell = pooled.cell._replace(scored=scored)
             return Value(cell, samples, pooled.draws)
-    if why:
-        null = make_score(metric="mean", reason=why)
-        return Value(Cell(null, runs, scored), samples, why)
+    except EvalkitError as error:
+        null = make_score(metric="mean", reason=str(error))
+        return Value(Cell(null, runs, scored), samples, str(error))
     weights = [1.0] * len(used)
     if isinstance(rules.mean, Weights):
         weights = [rules.mean.weights[path[-1]] for path in known]
@@ -244,44 +217,40 @@ def _mean(
         weights = [value.size for value in used]
     elif rules.mean == "pooled":
         weights = [float(value.score.n) for value in used]
-    shares = [weight / math.fsum(weights) for weight in weights]
+    shares = np.array(weights) / math.fsum(weights)
     draws = _mean_draws(used, shares)
     interval = _interval(used, shares, draws, context)
     flags = [*interval.flags]
     if lacking:
-        flags.append(f"mean of {len(used)} of {len(parts)}, {', '.join(lacking)}")
+        flags.append(f"mean of {len(used)} of {len(parts)}, {lacking}")
     n, size = sum(x.score.n for x in used), sum(x.size for x in used)
     fields = {name: {getattr(x.score, name) for x in used} for name in _SHARED}
-    shared = {name: found.pop() for name, found in fields.items() if len(found) == 1}
+    shared = {name: own.pop() for name, own in fields.items() if len(own) == 1}
     score = make_score(
+        interval,
         **{"metric": "mean", **shared},
-        value=math.fsum(s * x.number for s, x in zip(shares, used, strict=True)),
-        se=interval.standard_error,
-        ci_low=interval.low,
-        ci_high=interval.high,
-        ci_method=interval.method,
+        value=math.fsum(shares * [value.number for value in used]),
         n=n,
         coverage=n / size if size else None,
-        reason=interval.reason,
         flag="; ".join(flags) or None,
     )
     return Value(Cell(score, runs, scored), samples, draws)
 
 
-def _mean_draws(parts: Sequence[Value], shares: Sequence[float]) -> Floats | str:
-    total: Floats = np.zeros(1)
-    for part, share in zip(parts, shares, strict=True):
-        if isinstance(part.draws, str):
-            return part.draws
-        total = total + share * part.draws
-    return total
+def _is_mean(value: Value) -> bool:
+    """Tell whether a score is the mean of the scores of single examples."""
+    mean = value.score.mean
+    return mean is not None and math.isclose(mean, value.number)
+
+
+def _mean_draws(parts: Sequence[Value], shares: Floats) -> Floats | str:
+    draws = [part.draws for part in parts if not isinstance(part.draws, str)]
+    lacking = [part.draws for part in parts if isinstance(part.draws, str)]
+    return lacking[0] if lacking else shares @ np.array(draws)
 
 
 def _interval(
-    parts: Sequence[Value],
-    shares: Sequence[float],
-    draws: Floats | str,
-    context: Context,
+    parts: Sequence[Value], shares: Floats, draws: Floats | str, context: Context
 ) -> Interval:
     """Compute the interval of a mean, by MOVER if its parts share no examples."""
     every = frozenset[str]().union(*(value.samples for value in parts))
@@ -293,13 +262,11 @@ def _interval(
     if len({run.record.confidence for run in runs}) > 1:
         return without_interval("intervals of the runs have different probabilities")
     values, intervals = [], []
-    for value, share in zip(parts, shares, strict=True):
-        weight, score = share * len(parts), value.score
+    for value, weight in zip(parts, (shares * len(parts)).tolist(), strict=True):
         values.append(weight * value.number)
-        low, high, error = (
-            None if number is None else weight * number
-            for number in (score.ci_low, score.ci_high, score.se)
-        )
+        score = value.score
+        numbers = (score.ci_low, score.ci_high, score.se)
+        low, high, error = (None if x is None else weight * x for x in numbers)
         intervals.append(Interval(low, high, error, reason=score.reason))
     return mean_of_intervals(values, intervals)
 

@@ -81,7 +81,9 @@ def _attribute(name: str, value: object) -> str:
     shown = name.rstrip("_").replace("_", "-")
     if value is True:
         return f" {shown}"
-    text = _STEERING.sub(lambda found: f"&#x{ord(found[0]):x};", escape(str(value)))
+    text = escape(str(value))
+    if not text.isprintable():  # of most texts it is quicker to ask first
+        text = _STEERING.sub(lambda found: f"&#x{ord(found[0]):x};", text)
     return f' {shown}="{text}"'
 
 

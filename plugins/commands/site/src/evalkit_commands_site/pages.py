@@ -6,7 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from evalkit.reporting import count_of
-from evalkit_commands_report.leaderboard_columns import explanations, notices_of
+from evalkit_commands_report.leaderboard_columns import (
+    columns_of,
+    explanations,
+    notices_of,
+)
 from evalkit_commands_report.leaderboard_page import board_table
 from evalkit_commands_report.markup import Markup, element
 from evalkit_commands_site.frame import article, control, notes, section
@@ -53,7 +57,7 @@ def start_page(
 def _preview(board: Board) -> Markup:
     page, datasets = board_page(board), board.root.datasets
     best = board._replace(models=board.models[:PREVIEW])
-    depth = 0 if datasets > 1 else 1
+    depth = 0 if datasets > 1 and columns_of(board, 0) else 1
     models = count_of(len(board.models), "model")
     more = f"All {models} and {count_of(datasets, 'dataset')}"
     return section(

@@ -1,7 +1,6 @@
 """`evalkit adapt`, and `--adapter` of other commands."""
 
 import json
-import os
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from pydantic import TypeAdapter
 
-from evalkit.errors import SchemaError, StorageError
-from evalkit_adapters_rows import read_pipeline
-from evalkit_adapters_rows.adapted_files import adapt_file
+from evalkit.errors import SchemaError
 from evalkit_cli.commands.adapt import adapt_command
 from evalkit_cli.main import cli
 
@@ -45,19 +42,6 @@ def test_the_first_rows_are_printed() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [[], ["--json"], ["--explain"], ["--explain", "--json"], ["-o", "out.jsonl"]],
-)
-def test_what_is_printed_can_be_piped(
-    options: list[str], capfd: pytest.CaptureFixture[str]
-) -> None:
-    adapt_command(["in.jsonl", "-a", "fix.yaml", *options], standalone_mode=False)
-    printed = capfd.readouterr()
-    assert printed.out
-    assert not printed.err
-
-
 def test_each_stage_is_explained() -> None:
     done = adapt("in.jsonl", "-a", "fix.yaml", "--explain", "2")
     assert done.output.splitlines() == [
@@ -87,27 +71,6 @@ def test_files_are_written(source: str, target: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
-@pytest.mark.parametrize("kind", ["symlink", "dangling", "pipe", "folder"])
-def test_what_is_no_regular_file_is_not_replaced(name: str, kind: str) -> None:
-    target, other = Path(name), Path("other.txt")
-    other.write_text("kept", "utf-8")
-    if kind == "pipe":
-        os.mkfifo(target)
-    elif kind == "folder":
-        target.mkdir()
-    else:
-        target.symlink_to(other if kind == "symlink" else "gone.txt")
-    before = target.lstat()
-    what = "a symlink" if target.is_symlink() else "no regular file"
-    with pytest.raises(StorageError, match=f"{name}: is {what}, and is not replaced"):
-        adapt_file(read_pipeline("fix.yaml"), "in.jsonl", name)
-    after = target.lstat()  # whose time of access may be another
-    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
-    assert other.read_text("utf-8") == "kept"
-    assert not Path("gone.txt").exists()
-
-
 def test_what_a_killed_call_left_is_named() -> None:
     for left in (".out.jsonl.123.part", ".out.jsonl-0a1b2c3d.part"):
         Path(left).touch()
@@ -128,14 +91,6 @@ def test_durations_are_written_so_that_they_are_read_again() -> None:
     lines = Path("out.jsonl").read_text(encoding="utf-8").splitlines()
     read = TypeAdapter(timedelta)
     assert [read.validate_python(json.loads(each)["b"]) for each in lines] == durations
-
-
-@pytest.mark.slow
-def test_a_row_that_is_only_printed_is_named_by_file_and_line() -> None:
-    Path("bad.jsonl").write_text('\n{"a": 1, "l": ["x"]}\n\n{"l": []}\n')
-    code, error = run("adapt", "bad.jsonl", "-a", "fix.yaml")
-    assert code == 1
-    assert "bad.jsonl: line 4: stage 1 (Rename): there is no field 'a'" in error
 
 
 def run(*arguments: str) -> tuple[int, str]:
@@ -248,12 +203,3 @@ def test_a_table_that_would_change_values_is_refused(values: list[Any]) -> None:
     assert adapt("in.jsonl", "-a", "fix.yaml", "-o", "out.jsonl").exit_code == 0
     written = Path("out.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["b"] for line in written] == values
-
-
-def test_a_key_that_objects_of_a_table_lack_is_null() -> None:
-    lines = '{"a": [{"x": 1}, {"y": 2}], "l": [0]}\n{"a": null, "l": [1]}\n'
-    Path("in.jsonl").write_text(lines, encoding="utf-8")
-    done = adapt("in.jsonl", "-a", "fix.yaml", "-o", "out.parquet")
-    assert done.exit_code == 0, done.output
-    held = pl.read_parquet("out.parquet")["b"].to_list()
-    assert held == [[{"x": 1, "y": None}, {"x": None, "y": 2}], None]

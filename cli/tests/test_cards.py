@@ -101,31 +101,6 @@ def test_a_metric_names_what_it_reads(invoke: Invoke) -> None:
     assert ["reads", *reads] in lines
 
 
-def test_the_example_of_a_docstring_is_shown_by_itself(invoke: Invoke) -> None:
-    described = json.loads(invoke("show", "metrics/mcc", "--json").stdout)
-    code = described["example"]["code"]
-    assert code.startswith(">>> import evalkit\n>>> ")
-    assert 'evalkit.score("mcc"' in code
-    shown = invoke("show", "metrics/mcc").stdout
-    assert f"example\n  {code.splitlines()[0]}\n" in shown
-    assert shown.count("evalkit.score(") == 1
-
-
-def test_a_metric_without_a_direction_is_given_none(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    attributes = {"bounds": [0.0, None], "higher_is_better": None}
-    described = {
-        **{"example": {}, "parameters": {}, "attributes": attributes},
-        **{"id": "metrics/a", "documentation": ""},
-        **{"distribution": "d", "version": "1", "object": "m:a"},
-    }
-    print_card(described, verbose=False)
-    assert (
-        "from 0, neither high nor low is said to be better" in capsys.readouterr().out
-    )
-
-
 def test_the_computed_example_of_a_metric_is_true(
     invoke: Invoke, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -166,14 +141,6 @@ def test_the_example_of_a_perturbation_is_what_it_writes(
     assert "the shape of her" in example["after"]
 
 
-def test_a_wrong_file_is_told(invoke: Invoke, tmp_path: Path) -> None:
-    path = tmp_path / "words.tsv"
-    path.write_text("color\n", encoding="utf-8")
-    done = invoke("show", f"perturbations/word-swap:mapping={path}")
-    assert done.exit_code == 1
-    assert "words.tsv, line 1: has 1 columns" in done.stderr
-
-
 def test_a_data_set_is_cited_and_its_texts_are_not_shown(invoke: Invoke) -> None:
     shown = invoke("show", "datasets/hatecheck").stdout
     for line in (
@@ -195,17 +162,6 @@ def test_a_command_is_shown_by_its_help(invoke: Invoke) -> None:
     assert "evil" in done.stderr
 
 
-def test_a_schema_is_shown_by_its_fields(invoke: Invoke) -> None:
-    shown = invoke("show", "schemas/Item").stdout
-    assert "fields\n  _index_  integer from 0" in shown
-    assert "evalkit schema show Item\n" in shown
-    schema = json.loads(invoke("show", "schemas/Item", "--json").stdout)
-    assert schema["attributes"]["JSON Schema"]["title"] == "Item"
-    done = invoke("show", "schemas/Itm")
-    assert done.exit_code == 1
-    assert "there is no schema 'Itm'; did you mean Item?" in done.stderr
-
-
 def test_what_is_indented_or_a_list_stays_as_it_is(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -223,37 +179,6 @@ def test_what_is_indented_or_a_list_stays_as_it_is(
     assert "```\n  x\n```" in shown
     assert "Raises" not in shown
     assert max(map(len, shown.splitlines())) <= WIDTH
-
-
-@pytest.mark.slow
-def test_a_perturbation_that_draws_has_an_example_each_time(invoke: Invoke) -> None:
-    shown = {
-        invoke("show", "perturbations/synonyms", "--json").stdout for _ in range(12)
-    }
-    examples = [json.loads(each)["example"] for each in shown]
-    assert all(each["before"] != each["after"] for each in examples)
-    assert {each["perturbation"] for each in examples} == {"synonyms:lexicon=words.tsv"}
-
-
-def test_a_perturbation_of_numbers_has_an_example(
-    invoke: Invoke, fake_distribution: Callable[..., object]
-) -> None:
-    code = """
-    import evalkit
-
-
-    class Numbered(evalkit.Perturbation):
-        families = {"robustness"}
-        version = "1"
-        label_effect = {"*": "invariant"}
-        protects = False
-
-        def perturb(self, text):
-            return text.replace("4", "four")
-    """
-    fake_distribution(code, {"evalkit.perturbations": {"numbered": "Numbered"}})
-    shown = json.loads(invoke("show", "perturbations/numbered", "--json").stdout)
-    assert "On four May 2019" in shown["example"]["after"]
 
 
 def test_a_card_of_an_annotator_says_what_it_gives(

@@ -13,7 +13,7 @@ import pytest
 from click.testing import Result
 
 from evalkit import Component
-from evalkit_cli.commands.checking import SLOW, Outcome, check_components
+from evalkit_cli.commands.checking import check_components
 
 pytestmark = pytest.mark.slow  # each starts processes
 
@@ -47,19 +47,6 @@ def test_healthy_and_broken_plugins_are_told_apart(
     assert broken.startswith("broken  observers/it (bad 1.2.3): importing fake_")
     expected = r".*failed with ZeroDivisionError: division by zero \(fake_\w+\.py:\d+\)"
     assert re.fullmatch(expected, broken)
-
-
-def test_what_is_broken_comes_last(invoke: Invoke, fake_distribution: Make) -> None:
-    broken = {"evalkit.observers": {"a": "P", "b": "P"}}
-    fake_distribution("1 / 0", broken, name="bad")
-    fake_distribution(HEALTHY, {"evalkit.observers": {"fine": "P"}}, name="good")
-    done = invoke("list", "observers", "--check")
-    words = [line.split()[:2] for line in done.stdout.splitlines()]
-    ids = ["observers/fine", "observers/a", "observers/b"]
-    assert words == [[word, each] for word, each in zip(WORDS, ids, strict=True)]
-
-
-WORDS = ("ok", "broken", "broken")
 
 
 def test_only_healthy_plugins_exit_0(invoke: Invoke, fake_distribution: Make) -> None:
@@ -203,21 +190,6 @@ def _is_running(pid: int) -> bool:
     return True
 
 
-def test_a_thread_that_goes_on_delays_nothing(fake_distribution: Make) -> None:
-    thread = "threading.Thread(target=time.sleep, args=[60]).start()\n"
-    code = "import threading, time\n" + thread
-    assert check(install(fake_distribution, code + HEALTHY), timeout=20) is None
-
-
-def test_observers_are_checked_with_all_others(
-    invoke: Invoke, fake_distribution: Make
-) -> None:
-    install(fake_distribution, "1 / 0")
-    done = invoke("list", "--check", EVALKIT_ALLOW_PLUGINS="checked")
-    assert done.exit_code == 1
-    assert done.stdout.startswith("broken  observers/it (checked 1.2.3): importing ")
-
-
 NAMING = """
 import evalkit
 from pydantic import BaseModel
@@ -297,26 +269,6 @@ def test_with_a_file_its_plugins_alone_are_checked(
     assert line.startswith("broken  metrics/own (given as a file of Python)")
 
 
-def test_the_broken_ones_of_many_are_named_last(
-    invoke: Invoke, fake_distribution: Make
-) -> None:
-    names = {f"it-{number:02}": "Q" if number == 3 else "P" for number in range(11)}
-    fake_distribution(HEALTHY, {"evalkit.observers": names}, name="checked")
-    done = invoke("list", "observers", "--check", EVALKIT_ALLOW_PLUGINS="checked")
-    assert done.exit_code == 1
-    assert done.stdout.splitlines()[-1] == "broken, of 11: observers/it-03"
-
-
-def test_a_slow_import_is_told_with_what_to_do() -> None:
-    component = Component("metrics", "it", "m:M", "dist", "1")
-    assert Outcome(component, None, SLOW / 2).remark is None
-    assert Outcome(component, "broken").remark is None
-    assert Outcome(component, None, 3.21).remark == (
-        "metrics/it (dist 1): importing it took 3.2 s; import large libraries where "
-        "they are first used"
-    )
-
-
 def require(fake: Any, requirement: str) -> None:
     (info,) = fake.folder.glob("*.dist-info")
     with (info / "METADATA").open("a", encoding="utf-8") as file:
@@ -357,11 +309,3 @@ def test_a_data_set_without_its_task_is_broken(
     assert done.stdout.startswith(
         "broken  datasets/lost (lost 1.2.3) is of the task 'sentimnet': there is no"
     )
-
-
-def test_a_problem_fits_on_a_screen(invoke: Invoke, fake_distribution: Make) -> None:
-    install(fake_distribution, "raise ValueError('x' * 9000 + 'the end')")
-    done = invoke("list", "observers", "--check")
-    assert len(done.stdout) < 2100
-    assert "characters left out)" in done.stdout
-    assert "the end (fake_" in done.stdout

@@ -1,14 +1,10 @@
-import sys
-from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
-from evalkit import Registry
 from evalkit_cli import main as main_module
 from evalkit_cli.printing.defects import DEFECT, TRACEBACK_VARIABLE
-from evalkit_cli.printing.streams import echo, echo_lines, fitting
 
 
 class Unprintable(Exception):
@@ -60,20 +56,6 @@ def test_a_defect_is_one_line_and_how_to_report_it(
     assert first == f"evalkit: defect: {line}"
     assert TRACEBACK_VARIABLE in second
     assert "evalkit-core" in second
-
-
-def test_plugins_that_were_loaded_are_named_with_a_defect(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    for name in [each for each in sys.modules if each.startswith("evalkit_file_")]:
-        monkeypatch.delitem(sys.modules, name)
-    file = tmp_path / "edits.py"
-    file.write_text("def get_x(predictions, targets):\n    return 1.0\n")
-    Registry().load("metrics", f"{file}:get_x")
-    _, printed = run(RuntimeError("x"), monkeypatch, capsys)
-    last = printed.splitlines()[-1]
-    assert last.startswith("It is no defect of evalkit where a plugin has changed")
-    assert "Loaded are edits.py" in last
 
 
 def test_the_traceback_is_printed_on_request(
@@ -142,19 +124,3 @@ def test_the_plugins_own_traceback_is_shown_where_it_is_asked_for(
     )
     assert ("Traceback (most recent call last)" in done.stderr) == (way != "neither")
     assert ("in deeper\n    raise LookupError" in done.stderr) == (way != "neither")
-
-
-def test_a_message_is_no_longer_than_a_screen(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    echo_lines("\n".join(f"line {n}" for n in range(100)), err=True)
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 20
-    assert lines[13:16] == ["line 13", "… (81 lines left out)", "line 95"]
-    echo("a" * 1500 + "b" * 9000 + "c" * 400, err=True)
-    expected = f"{'a' * 1500} … (9000 characters left out) … {'c' * 400}\n"
-    assert capsys.readouterr().err == expected
-    text = "\n".join("x" * 80 for _ in range(20))
-    assert fitting(text) == text
-    echo("a" * 9000)
-    assert len(capsys.readouterr().out) == 9001

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -113,23 +112,6 @@ def test_without_a_docstring_the_summary_of_the_distribution_does(
 def test_a_module_that_cannot_be_read_leaves_the_summary(value: str) -> None:
     component = Component("metrics", "x", value, "d", "1", "A summary")
     assert describe_component(component) == "A summary"
-
-
-def test_packages_above_a_module_are_not_imported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    package = tmp_path / "unimportable_package"
-    package.mkdir()
-    (package / "__init__.py").write_text("raise RuntimeError")
-    (package / "inner.py").write_text('class X:\n    """Is \\ud83d fine."""\n')
-    (package / "folder.py").mkdir()
-    monkeypatch.syspath_prepend(tmp_path)
-    component = Component("metrics", "x", "unimportable_package.inner:X", "d", "1", "S")
-    assert describe_component(component) == "Is \ud83d fine"
-    for other in ("folder", "absent"):
-        value = f"unimportable_package.{other}:X"
-        assert describe_component(component._replace(value=value)) == "S"
-    assert "unimportable_package" not in sys.modules
 
 
 def test_a_finder_that_fails_leaves_the_summary(

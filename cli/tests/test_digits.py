@@ -1,6 +1,5 @@
 """Printed digits follow the width of the interval."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from evalkit_cli.printing.comparison_report import show_compared_interval
 from evalkit_cli.printing.digits import (
     bound_decimals,
     decimals,
-    half_width,
     show_bounds,
 )
 from evalkit_cli.printing.score_cells import show_interval, show_value
@@ -34,31 +32,6 @@ def score(
     }
     ends = {"value": value, "ci_low": low, "ci_high": high}
     return Score(**given | known | ends | fields)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("half", "percent", "other"),
-    [
-        (0.000912, 2, 5),
-        (0.088, 2, 3),
-        (0.43, 2, 2),
-        (0.9, 2, 2),
-        (1.0, 1, 1),
-        (7.9, 1, 1),
-        (9.99, 1, 1),
-        (10.0, 0, 0),
-        (35.0, 0, 0),
-        (4000.0, 0, 0),
-        (1e-12, 2, 6),
-        (0.0, 2, 2),
-        (math.inf, 2, 2),
-        (None, 2, 2),
-    ],
-)
-def test_two_digits_of_half_the_width_count(
-    half: float | None, percent: int, other: int
-) -> None:
-    assert (decimals(half, 100.0), decimals(half, 1.0)) == (percent, other)
 
 
 @pytest.mark.parametrize(
@@ -83,14 +56,6 @@ def test_a_score_has_the_digits_of_its_interval(
 ) -> None:
     found = score(value, low, high, n=n)
     assert (show_value(found), show_interval(found)) == shown
-
-
-def test_other_units_have_the_digits_they_need() -> None:
-    loss = score(0.004213, 0.00391, 0.00452, unit="nats", scale=1.0)
-    assert show_value(loss) == "0.00421 nats"
-    assert show_interval(loss) == "[0.00391, 0.00452]"
-    tokens = score(15_234.4, 14_000.0, 16_500.0, unit="tokens", scale=1.0)
-    assert show_interval(tokens) == "[14000, 16500]"
 
 
 @pytest.mark.parametrize(
@@ -136,14 +101,6 @@ def test_a_score_never_seems_to_lie_outside_its_interval() -> None:
     assert show_bounds(0.0, 7.1, 3.4, 0, "+") == "[0, +7]"
     # a value that does lie outside is no reason for digits
     assert show_bounds(1.0, 2.0, 3.0, 0) == "[1, 2]"
-
-
-def test_a_percentage_without_interval_is_as_wide_as_one_half() -> None:
-    wald = 100 * 1.96 * math.sqrt(0.25 / 135)
-    assert half_width(None, None, 135, 100.0) == pytest.approx(wald)
-    assert half_width(None, None, 135, 1.0) is None
-    assert half_width(None, None, 0, 100.0) == half_width(None, None, 1, 100.0) == 98
-    assert half_width(0.2, 0.3, 135, -1.0) == pytest.approx(0.05)
 
 
 def test_a_bound_of_a_comparison_that_is_not_zero_is_not_shown_as_zero() -> None:

@@ -89,12 +89,6 @@ def test_nothing_that_steers_a_terminal_is_left(text: str) -> None:
         shown.encode()
 
 
-@given(TEXTS)
-def test_escaping_for_a_terminal_again_changes_nothing(text: str) -> None:
-    once = for_terminal(text)
-    assert for_terminal(once) == once
-
-
 @given(st.recursive(TEXTS | st.none() | st.integers(), st.lists, max_leaves=6))
 def test_json_has_the_same_values(value: object) -> None:
     for indent in (None, 2):
@@ -174,10 +168,6 @@ def test_latex_takes_no_part_of_a_cell_for_a_command(text: str, written: str) ->
     assert for_latex(text, starts_row=True) == written
 
 
-def test_only_the_first_cell_of_a_row_needs_its_bracket_kept() -> None:
-    assert for_latex("[57.6, 73.4]") == "[57.6, 73.4]"
-
-
 @given(TABLES)
 def test_a_markdown_table_keeps_its_cells(rows: list[list[str]]) -> None:
     lines = drawn(rows, "md").split("\n")
@@ -199,23 +189,6 @@ def test_a_csv_table_keeps_its_cells(rows: list[list[str]]) -> None:
         for cell, text in zip(cells, row, strict=True):
             shown = for_terminal(text, several_lines=True)
             assert cell in (shown, f"'{shown}")
-
-
-@given(TABLES)
-def test_a_latex_table_keeps_its_cells(rows: list[list[str]]) -> None:
-    assert parse_latex(drawn(rows, "latex")) == [
-        [for_terminal(cell).strip(" ") for cell in row] for row in rows
-    ]
-
-
-@given(TABLES)
-def test_a_drawn_table_keeps_its_lines(rows: list[list[str]]) -> None:
-    lines = drawn(rows, "table").split("\n")
-    assert len(lines) == len(rows) + 1
-    assert lines.pop() == ""
-    for line, row in zip(lines, rows, strict=True):
-        rest = iter(line)
-        assert all(mark in rest for cell in row for mark in for_terminal(cell).strip())
 
 
 def drawn(rows: list[list[str]], table_format: str) -> str:
@@ -252,52 +225,3 @@ def parse_markdown(line: str) -> list[str]:
             cell += found["escaped"] or found["plain"]
     assert cell == ""
     return cells
-
-
-LATEX = re.compile(
-    r"\\\\[ \n]*(?P<star>\*?)[ \n]*(?P<space>\[[^\]]*\]?)?"
-    r"|\\(?:begin|end)\{tabular\}(?:\{[lr]+\})?|\\hline[ \n]*"
-    r"|\$\\(?P<sign>[a-z]+)\$|\\(?P<word>[A-Za-z]+)[ \n]*|\\(?P<symbol>[&%$#_{}])"
-    r"|(?P<next>&)|(?P<group>[{}])|(?P<dash>--)|(?P<plain>[^\\])",
-    re.DOTALL,
-)
-
-LATEX_WORDS = {
-    "textbackslash": "\\",
-    "textasciitilde": "~",
-    "textasciicircum": "^",
-    "textless": "<",
-    "textgreater": ">",
-    "textbar": "|",
-    "leq": "≤",
-    "geq": "≥",
-    "times": "×",
-}
-
-
-def parse_latex(text: str) -> list[list[str]]:
-    """Read a table as TeX does: a line break takes a star and a bracket after it."""
-    rows, row, cell = [], [], ""
-    place = 0
-    while place < len(text):
-        found = LATEX.match(text, place)
-        assert found is not None
-        place = found.end()
-        if found[0].startswith("\\\\"):
-            assert not found["star"]
-            assert not found["space"]
-            rows.append([*row, cell.strip(" ")])
-            row, cell = [], ""
-        elif found["next"]:
-            row.append(cell.strip(" "))
-            cell = ""
-        elif found["word"] or found["sign"]:
-            cell += LATEX_WORDS[found["word"] or found["sign"]]
-        elif found["dash"]:
-            cell += "–"
-        elif found["plain"]:
-            assert found["plain"] not in "%$#_~^<>|"
-            cell += found["plain"].replace("\n", "")
-        else:
-            cell += found["symbol"] or ""
-    return rows

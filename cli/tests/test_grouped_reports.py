@@ -1,7 +1,6 @@
 """`--by`, `--min-n`, and what reports say about groups, facets and intervals."""
 
 import json
-import math
 import re
 import shutil
 from collections.abc import Callable, Sequence
@@ -10,7 +9,6 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from scipy.stats import t
 from share_intervals import share_interval as interval_of_share
 
 from .test_snapshots import PLUGINS
@@ -97,47 +95,6 @@ def share_interval(rows: Sequence[int]) -> str:
     return f"[{100 * low:.0f}, {100 * high:.0f}]"
 
 
-def test_options_have_variables(
-    invoke: Invoke, file: str, show: Callable[..., Any]
-) -> None:
-    arguments = ("eval", "shapes", "-p", file, "-m", "accuracy")
-    by_name = show("--by", "topic,size", "--by", "author", "--min-n", "6", "-j", "2")
-    done = invoke(
-        *arguments, EVALKIT_BY="topic,size author", EVALKIT_MIN_N="6", EVALKIT_JOBS="2"
-    )
-    assert done.stdout.splitlines()[:-1] == by_name[:-1]
-
-
-def test_small_tags_are_counted_beside_other_formats(invoke: Invoke, file: str) -> None:
-    arguments = ("eval", "shapes", "-p", file, "-m", "accuracy", "--min-n", "11")
-    done = invoke(*arguments, "--format", "md")
-    assert "topic" not in done.stdout
-    assert "not shown: 6 tags with fewer than 11 examples (--min-n)" in done.stderr
-    record = json.loads(invoke(*arguments, "--json").stdout)
-    assert record["min_n"] == 11
-    assert "topic:a" in {score["tag"] for score in record["scores"]}
-
-
-def test_intervals_end_at_the_bounds_where_they_are_printed_only(
-    invoke: Invoke, file: str
-) -> None:
-    done = invoke("eval", "shapes", "-p", file, "-m", "off", "-n", "8", "--json")
-    record = json.loads(done.stdout)
-    assert record["bounds"] == {"off": [0.0, 1.0]}
-    # six of eight are right
-    half = float(t.ppf(0.975, 7)) * math.sqrt(0.75 * 0.25 / 7)
-    score = record["scores"][0]
-    assert (score["value"], score["ci_method"]) == (0.75, "delta")
-    assert score["ci_high"] == pytest.approx(0.75 + half, abs=1e-12)
-    interval = f"[{75 - 100 * half:.0f}, 100]"
-    assert score["ci_high"] > 1
-    shown = invoke("show", "latest").stdout.splitlines()
-    assert re.split(r"\s{2,}", shown[3])[:4] == ["off", "75 %*", interval, "8"]
-    assert interval in invoke("runs").stdout
-    [row] = invoke("runs", "--format", "csv").stdout.splitlines()[1:]
-    assert str(score["ci_high"]) in row
-
-
 def test_an_unknown_name_is_an_error_that_lists_the_known_ones(
     invoke: Invoke, file: str
 ) -> None:
@@ -168,18 +125,3 @@ def test_a_run_is_shown_by_other_groups(
     )
     assert record["by"] == ["topic", "pred"]
     assert invoke("show", "latest", "--by", "topic", "--format", "csv").exit_code == 0
-
-
-def test_show_refuses_groups_beside_other_views(
-    invoke: Invoke, show: Callable[..., Any]
-) -> None:
-    show()
-    done = invoke("show", "latest", "--by", "topic", "--wrong")
-    assert done.exit_code == 2
-    assert (
-        "--by shows scores, without --wrong, --unparsed, --confusion and --flips."
-        in done.stderr
-    )
-    done = invoke("show", "metrics/accuracy", "--by", "topic")
-    assert done.exit_code == 2
-    assert "--by is about a run" in done.stderr

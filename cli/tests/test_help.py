@@ -1,7 +1,5 @@
 """Help texts: complete, and the same words for the same options."""
 
-from typing import Any
-
 import click
 import pytest
 from click.testing import CliRunner
@@ -14,10 +12,6 @@ OPTIONS = [
     for option in command.params
     if isinstance(option, click.Option)
 ]
-SHARED = {
-    *("--data", "--task", "--split", "--limit", "--filter", "--on-missing"),
-    *("--on-invalid", "--on-duplicate"),
-}
 
 
 @pytest.mark.parametrize(("command", "option"), OPTIONS)
@@ -27,19 +21,6 @@ def test_every_option_says_what_it_does(
     assert option.help is not None
     assert option.help[0].isupper()
     assert option.help.endswith(".")
-
-
-def test_commands_share_the_options_of_data_and_policies() -> None:
-    def shared(name: str) -> dict[str, Any]:
-        return {
-            option.opts[-1]: option.to_info_dict()
-            for option in cli.commands[name].params
-            if option.opts[-1] in SHARED
-        }
-
-    found = shared("eval")
-    assert found.keys() == SHARED
-    assert shared("validate") == found
 
 
 @pytest.mark.parametrize("command", ["eval", "validate"])

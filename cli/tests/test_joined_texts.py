@@ -74,27 +74,6 @@ def test_another_file_is_said_to_be_another(
     assert "no.jsonl: there is no such file" in missing.stderr
 
 
-def test_data_may_be_a_folder(invoke: Invoke, data: str, tmp_path: Path) -> None:
-    row = "from pydantic import BaseModel\nclass Row(BaseModel):\n"
-    row += "    uid: str\n    statement: str\n    label: str\n"
-    (tmp_path / "row.py").write_text(row)
-    done = invoke("schema", "write", data, "-o", "set", "--schema", "row.py:Row")
-    assert done.exit_code == 0, done.stderr
-    given = ("--data", "set/", "--task", "sentiment", "-p", "m.jsonl")
-    assert invoke("eval", *given).exit_code == 0
-    shown = invoke("show", "latest", "--wrong", "--data", "set/", "-m", "accuracy")
-    assert (shown.exit_code, shown.stderr) == (0, "")
-    assert shown.stdout.endswith(f"  {TEXTS['3']}\n")
-    assert "is not a file" not in shown.stdout
-    (run,) = [
-        path
-        for path in Path("runs").glob("*/*")
-        if "set.jsonl" in (path / "run.json").read_text()
-    ]
-    shown = invoke("show", str(run), "--wrong", "--data", "set/", "-m", "accuracy")
-    assert "set is not a file that the run was made from (set.jsonl)" in shown.stdout
-
-
 def test_texts_of_originals_and_copies_stand_beside_flips(
     invoke: Invoke, data: str, write_rows: Write
 ) -> None:

@@ -85,12 +85,6 @@ def test_data_sets_are_chosen_by_task_language_and_tag(invoke: Invoke) -> None:
     assert "no data here" in done.stderr
 
 
-def test_other_kinds_have_no_languages(invoke: Invoke) -> None:
-    done = invoke("list", "metrics", "--language", "en")
-    assert done.exit_code == 2
-    assert "choose datasets, and metrics were named" in done.stderr
-
-
 def test_the_first_rows_of_a_data_set_are_shown(invoke: Invoke) -> None:
     """`-n` was an option of runs alone."""
     done = invoke("show", "datasets/ours", "-n", "3")
@@ -132,21 +126,6 @@ def test_texts_that_may_be_hurtful_are_masked(invoke: Invoke) -> None:
     assert "Why? Why?" in whole.stdout
     # labels are no texts
     assert "not-hateful" in invoke("show", "datasets/sample-hs", "-n", "1").stdout
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("metrics/accuracy", "-n", "3"),
-        ("datasets/ours", "-n", "3", "--wrong"),
-        ("datasets/ours", "--show-text"),
-        ("latest", "--show-text"),
-    ],
-)
-def test_options_of_something_else_are_refused(
-    invoke: Invoke, arguments: tuple[str, ...]
-) -> None:
-    assert invoke("show", *arguments).exit_code == 2
 
 
 def test_a_data_set_of_a_task_object_is_described(invoke: Invoke) -> None:

@@ -70,32 +70,6 @@ def test_a_metric_is_added_in_a_new_run(invoke: Invoke, made: Path) -> None:
     assert after == before
 
 
-def test_a_metric_takes_parameters_from_name_and_file(
-    invoke: Invoke, made: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "params.json").write_text('{"label-length": {"factor": 2}}', "utf-8")
-    done = invoke(
-        *("rescore", "latest", "-m", "label-length", "--params", "params.json"),
-        *("--json", "-q"),
-    )
-    assert done.exit_code == 0, done.stderr
-    record = json.loads(done.stdout)
-    assert scores_of(record) == {"accuracy": 0.75, "label-length:factor=2.0": 16.0}
-    assert record["bounds"] == {"accuracy": [0.0, 1.0]}
-    named = invoke("rescore", made.name[-8:], "-m", "label-length:factor=3", "--json")
-    assert scores_of(json.loads(named.stdout))["label-length:factor=3.0"] == 24.0
-
-
-def test_other_formats_leave_the_origin_to_the_standard_error(
-    invoke: Invoke, made: Path
-) -> None:
-    done = invoke("rescore", "latest", "-m", "agreement", "--format", "md")
-    assert "new run" not in done.stdout
-    assert f", parent {made.name[-8:]}\n" in done.stderr
-    quiet = invoke("rescore", made.name[-8:], "-m", "macro-f1", "-q")
-    assert "new run" not in quiet.output
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [

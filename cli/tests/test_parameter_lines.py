@@ -1,8 +1,7 @@
 from enum import Enum
 from typing import Annotated, Any, Literal
 
-import pytest
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, Field
 
 from evalkit_cli.printing.parameter_lines import describe_parameters, parameter_lines
 
@@ -56,22 +55,3 @@ def test_each_parameter_says_what_it_takes() -> None:
         "  more    object, default {}",
         "  names   object of text, default {}",
     ]
-
-
-def test_long_texts_are_folded_at_blanks() -> None:
-    model = create_model(
-        "Made", long_name=(str, Field(default="x", description="some-thing " * 20))
-    )
-    lines = parameter_lines(describe_parameters(model))
-    assert lines[0] == "  long_name  text, default x"
-    assert len(lines) == 5
-    assert all(line.startswith(" " * 13 + "some-thing some") for line in lines[1:])
-    assert all(len(line) <= 84 for line in lines)
-
-
-@pytest.mark.parametrize("count", [1, 3])
-def test_a_class_without_code_has_no_texts(count: int) -> None:
-    names: dict[str, Any] = {f"field_{number}": (int, 0) for number in range(count)}
-    described = describe_parameters(create_model("Made", **names))
-    assert [*described] == [*names]
-    assert all("description" not in each for each in described.values())

@@ -67,23 +67,6 @@ def test_the_same_is_given_as_json(runs: Invoke) -> None:
     assert more["rows"][0]["examples"] > row["examples"]
 
 
-@pytest.mark.slow
-def test_clusters_are_planned_where_a_run_has_them(runs: Invoke) -> None:
-    done = runs(
-        "plan", "base", "new", "--detect", "5pt", "-m", "accuracy", "-o", "texts"
-    )
-    assert done.exit_code == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert lines[0].startswith(
-        "accuracy: base and new, 200 examples scored in both runs in 41 clusters; now "
-    )
-    assert lines[1].endswith(" at the level 0.05:")
-    header = "one alone right  clusters  examples"
-    assert lines[3].split("  interval")[0] == header
-    assert "intraclass correlation 0.0" in done.stdout
-    assert "- clusters are of the sizes that they have here" in done.stdout
-
-
 def test_the_score_now_says_of_how_many_examples_it_is(
     invoke: Invoke, plugins: Any, predict: Write
 ) -> None:
@@ -96,13 +79,6 @@ def test_the_score_now_says_of_how_many_examples_it_is(
     title = invoke("plan", "full", "few", "--detect", "60pt").stdout.splitlines()[0]
     assert title.startswith("accuracy: full and few, 2 examples scored in both runs; ")
     assert title.endswith(" of full on its 3 examples")
-
-
-@pytest.mark.slow
-def test_a_score_of_sets_is_planned_too(runs: Invoke) -> None:
-    done = runs("plan", "base", "--detect", "2pt", "-m", "macro-f1")
-    assert done.stdout.startswith("macro-f1: base, 200 examples; now 57.")
-    assert "SD of the examples' scores" in done.stdout
 
 
 @pytest.mark.parametrize("size", ["2%", "pt", "two", "-1pt", "0", "nan", "1e999"])

@@ -60,16 +60,6 @@ def test_no_groups_are_named_after_answers_without_examples(
     assert invoke(*data, "--by", names).exit_code == 0  # with examples it does
 
 
-def test_groups_by_other_columns_stay(
-    invoke: Invoke, data: tuple[str, ...], tmp_path: Path
-) -> None:
-    done = invoke(*data, "--no-examples", "--by", "kept")
-    assert done.exit_code == 0, done.stderr
-    found = texts_of(tmp_path / "runs")
-    assert "kept:kept2" in found
-    assert "xq" not in found
-
-
 def test_columns_are_kept_only_with_examples(
     invoke: Invoke, data: tuple[str, ...], tmp_path: Path
 ) -> None:

@@ -14,7 +14,6 @@ from share_intervals import share_interval
 import evalkit
 from evalkit_cli.printing.narrow_tables import fit_columns
 from evalkit_cli.printing.score_cells import show_share
-from evalkit_cli.printing.tables import draw_with_notes
 
 Invoke = Callable[..., Result]
 Write = Callable[..., str]
@@ -117,26 +116,6 @@ def test_a_terminal_gets_the_same_text_as_a_pipe(
     assert plain.splitlines()[:-1] == expected[:-1]
 
 
-@pytest.mark.parametrize(
-    ("columns", "left_out"),
-    [(58, "chance, majority"), (30, "95 % CI, n, majority, chance")],
-)
-@pytest.mark.slow
-def test_a_narrow_terminal_loses_no_score(
-    three: str, run_on_terminal: RunOnTerminal, columns: int, left_out: str
-) -> None:
-    arguments = ("eval", "tiny", "-p", three, "-m", "accuracy", "-m", "label-length")
-    terminal = {"columns": columns, "talk": False, "NO_COLOR": "1"}
-    code, shown = run_on_terminal(*arguments, "-v", **terminal)
-    assert code == 0
-    for text in ("75 %", "100 %", "8.00 chars", "label-length", "topic:film"):
-        assert text in shown
-    folded = shown.replace("\n  ", " ")
-    assert ("as the terminal is narrow: " in folded) == (columns == 30)
-    if columns == 30:
-        assert f"not shown, as the terminal is narrow: {left_out}\n" in folded
-
-
 def test_columns_are_left_out_before_words_are_broken() -> None:
     rows = [
         ["tag", "n", "a", "95 % CI", "expected", "chance"],
@@ -159,57 +138,6 @@ def test_columns_are_left_out_before_words_are_broken() -> None:
     assert both == ([0], ["wins", "losses"])
     kept, left_out = fit_columns([["tag", "a: coverage", "b: coverage"]], 5, len)
     assert (kept, left_out) == ([0], ["coverage"])
-
-
-def test_a_report_fits_into_sixty_columns(invoke: Invoke) -> None:
-    shown = invoke("eval", "sample-nli", COLUMNS="60", EVALKIT_MIN_N="10").stdout
-    assert max(map(len, shown.splitlines())) <= 60
-    assert "phenomenon:world-knowledge" in shown
-    assert "not shown, as the terminal is narrow: n, 95 % CI\n" in shown
-
-
-def test_what_a_column_means_is_left_out_with_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = [["tag", "score", "chance"], ["topic:film", "50 %", "1 to 2"]]
-    notes = [
-        "chance: a place",
-        "n, chance: two",
-        "notice: a long line of words",
-        "chance",
-    ]
-    for width, are_there in (("25", True), ("20", False)):
-        monkeypatch.setenv("COLUMNS", width)
-        draw_with_notes(rows, "table", notes)
-        shown = capsys.readouterr().out
-        assert ("chance: a place" in shown) == are_there
-        assert ("n, chance: two" in shown, "n: two" in shown) == (
-            are_there,
-            not are_there,
-        )
-        assert shown.endswith("\nchance\n")
-        assert "notice: a long" in shown
-
-
-@pytest.mark.slow
-def test_long_tags_are_folded_after_columns_are_left_out(
-    run_on_terminal: RunOnTerminal,
-) -> None:
-    arguments = ("eval", "sample-sentiment", "-m", "accuracy", "--format", "table")
-    code, shown = run_on_terminal(*arguments, columns=72, talk=False, NO_COLOR="1")
-    assert code == 0
-    tags = shown[shown.index("tag ") :].partition("\n\n")[0].splitlines()
-    assert max(map(len, tags)) <= 72
-    start = next(n for n, line in enumerate(tags) if line.startswith("phenomenon:lo"))
-    assert tags[start].split()[0] == "phenomenon:loaded-topic"
-    # where leaving out columns is not enough, even the last
-    code, shown = run_on_terminal(*arguments, columns=30, talk=False, NO_COLOR="1")
-    assert code == 0
-    tags = shown[shown.index("tag ") :].partition("\n\n")[0].splitlines()
-    assert max(map(len, tags)) <= 30
-    start = next(n for n, line in enumerate(tags) if line.startswith("phenomenon:lo"))
-    first = tags[start].split()[0]
-    assert first + tags[start + 1].strip() == "phenomenon:loaded-topic"
 
 
 @pytest.mark.parametrize(

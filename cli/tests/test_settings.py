@@ -35,15 +35,6 @@ def test_the_nearest_file_counts(tmp_path: Path) -> None:
     assert task_settings(inner, "sentiment") == ((), None)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "tool = 3", "[tool.evalkit]\ntasks = 1", "[tool.evalkit.tasks.sentiment]"],
-)
-def test_a_file_without_the_setting_adds_nothing(tmp_path: Path, text: str) -> None:
-    write(tmp_path, text)
-    assert task_settings(tmp_path, "sentiment") == ((), None)
-
-
 def test_metrics_are_added_to_the_named_task_only(tmp_path: Path) -> None:
     write(tmp_path, ADDS)
     assert task_settings(tmp_path, "nli") == ((), None)
@@ -97,22 +88,6 @@ def test_eval_computes_added_metrics_unless_metrics_are_named(
 
     assert computed() == ["macro-f1", "accuracy", "agreement"]
     assert computed("-m", "accuracy") == ["accuracy"]
-
-
-def test_a_main_metric_comes_first(
-    tmp_path: Path, plugins: Any, predict: Any, invoke: Callable[..., Result]
-) -> None:
-    write(tmp_path, '[tool.evalkit.tasks.sentiment]\nperf_metric = "agreement"\n')
-    file = predict("a.jsonl", ["positive", "negative", "positive", "positive"])
-    done = invoke("eval", "tiny", "-p", file, "--json")
-    assert json.loads(done.stdout)["scores"][0]["metric"] == "agreement", done.stderr
-
-
-def test_deeply_nested_values_block_nothing(tmp_path: Path) -> None:
-    deep = "[" * 5_000 + "]" * 5_000
-    (tmp_path / "pyproject.toml").write_text(f"a = {deep}\n")
-    with pytest.warns(UserWarning, match="is not TOML"):
-        assert task_settings(tmp_path, "any") == ((), None)
 
 
 def test_a_broken_file_is_a_warning_of_eval(

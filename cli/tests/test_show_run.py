@@ -38,30 +38,6 @@ def evaluate(invoke: Invoke, predict: Write) -> Callable[..., Result]:
     return run
 
 
-@pytest.mark.slow
-def test_a_quiet_report_names_the_model_where_there_are_several(
-    evaluate: Callable[..., Result], predict: Callable[..., str]
-) -> None:
-    lines = evaluate(THREE, "-q").stdout.splitlines()
-    assert lines[0].split()[:2] == ["metric", "score"]
-    other = predict("other.jsonl", THREE)
-    lines = evaluate(THREE, "-q", "-p", other).stdout.splitlines()
-    assert lines[0].split()[:2] == ["model", "metric"]
-    assert [line.split()[0] for line in lines[1:]] == ["three", "other"]
-
-
-def test_a_score_without_interval_says_why(
-    evaluate: Callable[..., Result], fake_distribution: Callable[..., Any]
-) -> None:
-    code = "def get_loudness(predictions, targets):\n    return 0.0\n"
-    groups = {"evalkit.metrics": {"loudness": "get_loudness"}}
-    fake_distribution(code, groups, name="loud")
-    report = evaluate(THREE, "-v", metrics=("loudness",)).stdout
-    assert "\n95 % CI: none, all bootstrap replicates are equal\n" in report
-    report = evaluate(THREE, "-v", metrics=("loudness", "accuracy")).stdout
-    assert "none, all bootstrap replicates are equal (loudness), wilson" in report
-
-
 def test_a_file_of_data_is_no_run_but_its_rows_can_be_shown(
     invoke: Invoke, tmp_path: Path
 ) -> None:
@@ -106,16 +82,6 @@ def test_a_run_is_named_by_path_start_of_its_id_or_latest(
     shutil.move(tmp_path / "runs", tmp_path / "old")
     assert invoke("show", "latest", "-q", "-o", "old").stdout == expected
     assert invoke("show", path.name[-8:], "-q", EVALKIT_OUT="old").stdout == expected
-
-
-def test_a_folder_called_like_a_plugin_is_a_run(
-    invoke: Invoke, evaluate: Callable[..., Result], tmp_path: Path
-) -> None:
-    evaluate()
-    shutil.copytree(run_folder(tmp_path), tmp_path / "metrics" / "accuracy")
-    shown = invoke("show", "metrics/accuracy").stdout
-    assert shown.startswith("tiny (sentiment, split test): three\n")
-    assert invoke("show", "metrics/f1").stdout.startswith("metrics/f1\n")
 
 
 def test_a_refused_run_is_described_by_its_counts(
@@ -188,43 +154,6 @@ def test_options_of_runs_are_refused_for_plugins(
     assert "is about a run, and metrics/accuracy is a plugin." in done.stderr
 
 
-def test_variables_of_runs_do_not_disturb_plugins(invoke: Invoke) -> None:
-    done = invoke("show", "metrics/accuracy", EVALKIT_FORMAT="md", EVALKIT_VERBOSE="1")
-    assert done.exit_code == 0
-
-
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        (["--wrong", "--confusion"], "are two views; choose one."),
-        (["--tag", "x"], "--tag needs --wrong, --unparsed, --confusion or --flips."),
-        (["--confusion", "-m", "accuracy"], "-m needs --wrong."),
-    ],
-)
-def test_options_that_do_not_fit_are_wrong_usage(
-    invoke: Invoke, evaluate: Callable[..., Result], options: list[str], why: str
-) -> None:
-    evaluate()
-    done = invoke("show", "latest", *options)
-    assert done.exit_code == 2
-    assert why in done.stderr
-
-
-def test_a_broken_table_is_an_error_only_where_it_is_needed(
-    invoke: Invoke, evaluate: Callable[..., Result], tmp_path: Path
-) -> None:
-    evaluate()
-    (run_folder(tmp_path) / "examples.parquet").write_bytes(b"")
-    assert invoke("show", "latest").exit_code == 0
-    for view in ("--wrong", "--confusion"):
-        done = invoke("show", "latest", view)
-        assert done.exit_code == 1
-        assert done.stderr.startswith("evalkit: error: runs/tiny/")
-        assert (
-            "examples.parquet: is damaged or was changed: it has 0 bytes" in done.stderr
-        )
-
-
 @pytest.mark.parametrize("view", ["--wrong", "--confusion"])
 def test_a_run_without_examples_says_so(
     invoke: Invoke, evaluate: Callable[..., Result], view: str
@@ -272,14 +201,6 @@ def test_wrong_answers_as_json_and_csv(
     ]
 
 
-def test_nothing_wrong_is_said_and_no_table_is_drawn(
-    invoke: Invoke, evaluate: Callable[..., Result]
-) -> None:
-    evaluate(("positive", "negative", "neutral", "positive"))
-    done = invoke("show", "latest", "--wrong")
-    assert done.stdout == "0 of 4 examples are wrong by accuracy\n"
-
-
 def test_a_metric_can_be_chosen_and_without_one_answers_are_compared(
     invoke: Invoke, evaluate: Callable[..., Result]
 ) -> None:
@@ -296,21 +217,6 @@ def test_a_metric_can_be_chosen_and_without_one_answers_are_compared(
     assert "it has them of: label-length" in done.stderr
     done = invoke("show", "latest", "--wrong", "-m", "label-length")
     assert "does not say whether higher is better" in done.stderr
-
-
-def test_long_answers_are_cut_in_a_table_only(
-    invoke: Invoke, write_rows: Write
-) -> None:
-    long = "word " * 11 + "\x1b[31m\nend"
-    data = write_rows("data.jsonl", [{"uid": "1", "statement": "x", "label": "a"}])
-    file = write_rows("long.jsonl", [{"id": "1", "label": long}])
-    task = ("--task", "text-classification")
-    assert invoke("eval", "--data", data, *task, "-p", file).exit_code == 0
-    shown = invoke("show", "latest", "--wrong").stdout
-    assert f"  {'word ' * 11}\\x1b…  " in shown
-    assert "\x1b" not in shown
-    found = json.loads(invoke("show", "latest", "--wrong", "--json").stdout)
-    assert found["examples"][0]["pred"] == long
 
 
 # --confusion

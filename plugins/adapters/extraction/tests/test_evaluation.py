@@ -10,8 +10,6 @@ import pytest
 from pydantic import BaseModel
 
 import evalkit
-from evalkit.errors import AlignmentError
-from evalkit.runs import find_unparsed
 from evalkit_adapters_rows import Rows
 
 
@@ -299,16 +297,6 @@ def test_a_run_without_responses_is_refused(tmp_path: Path) -> None:
             evalkit.evaluate(Towns, run, rows=Rows(extract="choice"))
 
 
-def test_unparsed_responses_are_listed() -> None:
-    result = evalkit.evaluate(Towns, _said(_TEXTS), rows=Rows(extract=_STAGES))
-    found = find_unparsed(result)
-    assert found.n == 8
-    assert found.rows["id"].to_list() == ["3", "4", "5"]
-    assert found.rows["status"].to_list() == ["unparsed", "empty", "unparsed"]
-    assert found.rows["response"].to_list() == _TEXTS[3:6]
-    assert find_unparsed(result, "even").rows["id"].to_list() == ["4"]
-
-
 @pytest.mark.slow
 def test_runs_of_parts_are_put_together(tmp_path: Path) -> None:
     said = _said(_TEXTS)
@@ -321,20 +309,6 @@ def test_runs_of_parts_are_put_together(tmp_path: Path) -> None:
     merged = evalkit.merge([part.run_id for part in parts], folder=tmp_path)
     whole = evalkit.evaluate(Towns, said, rows=Rows(extract=_STAGES))
     assert merged.record.extraction == whole.record.extraction
-
-
-@pytest.mark.slow
-def test_a_refusal_names_them_too() -> None:
-    rows = [{"uid": str(n), "statement": "x", "label": "positive"} for n in range(20)]
-    said = [{"id": str(n), "label": "It is **positive**."} for n in range(20)]
-    with pytest.raises(AlignmentError, match="of them, --extract labels reads 20"):
-        evalkit.evaluate(data=rows, task="sentiment", predictions=said)
-    checked = evalkit.validate(data=rows, task="sentiment", predictions=said)
-    assert any("--extract labels reads 20" in each for each in checked.notices)
-    result = evalkit.evaluate(
-        data=rows, task="sentiment", predictions=said, rows=Rows(extract="labels")
-    )
-    assert result["accuracy"].value == 1
 
 
 def test_an_extractor_of_ones_own() -> None:

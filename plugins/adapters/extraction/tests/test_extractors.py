@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evalkit import AdapterError, EvalkitError, UnknownPluginError
 from evalkit_adapters_extraction.options import find_option, read_options
-from evalkit_adapters_rows import Extraction, extraction
+from evalkit_adapters_rows import extraction
 
 _TOWNS = ["Paris", "York", "New York", "Rome"]
 
@@ -182,12 +182,6 @@ def test_a_letter_that_is_one_option_and_the_place_of_another_is_ambiguous() -> 
     assert _value("choice", "a", choices=["A", "B"]) == "A"
 
 
-def test_choices_of_one_form_are_ambiguous() -> None:
-    assert _value("choice", "PARIS", choices=["Paris", "paris"]) is None
-    assert _value("choice", "paris", choices=["Paris", "paris"]) == "paris"
-    assert _value("choice", "c++.", choices=["C++", "C", "D++"]) == "C++"
-
-
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
@@ -294,14 +288,6 @@ def test_what_a_model_repeats_for_ever_is_read_in_linear_time(
     assert _one(stages, text, choices=_TOWNS)[1] == status
 
 
-@given(
-    st.integers(-(10**12), 10**12), st.sampled_from(["{}", "{:,}", "${:,}.", "A: {}"])
-)
-@pytest.mark.slow
-def test_final_numbers_are_read_back(number: int, form: str) -> None:
-    assert _value("final-number", form.format(number)) == str(number)
-
-
 @given(st.text(alphabet="ab{}\\", max_size=12))
 def test_the_last_box_by_brute_force(inner: str) -> None:
     text = rf"so \boxed{{{inner}}}"
@@ -338,13 +324,6 @@ def test_the_last_box_by_brute_force(inner: str) -> None:
 )
 def test_statuses(stages: str, text: str | None, status: str, reason: str) -> None:
     assert _one(stages, text, choices=_TOWNS)[1:] == (status, reason)
-
-
-def test_without_options_no_text_names_one() -> None:
-    assert _one("choice", "B")[1:] == (
-        "unparsed",
-        "choice: the example has no choices",
-    )
 
 
 @pytest.mark.parametrize(
@@ -385,13 +364,6 @@ def test_wrong_use_names_the_stage(stages: Any, message: str) -> None:
         extraction(stages)
 
 
-def test_an_extractor_is_no_adapter_of_rows() -> None:
-    from evalkit_adapters_rows import pipeline
-
-    with pytest.raises(AdapterError, match=r"stage 1 \(labels\): .*--extract labels"):
-        pipeline([{"kind": "labels"}])
-
-
 @pytest.mark.parametrize(
     "stages",
     [
@@ -412,19 +384,6 @@ def test_extractors_are_written_as_they_were_read(stages: str) -> None:
     ]
     assert extraction(listed).sha256 == first.sha256
     assert json.loads(extraction(listed).text) == listed
-
-
-def test_a_list_and_a_file_say_the_same_as_a_text(tmp_path: Any) -> None:
-    path = tmp_path / "stages.yaml"
-    path.write_text(
-        '- kind: after\n  configuration: {cue: "Answer:"}\n- kind: choice\n'
-    )
-    listed = ["after:Answer:", {"kind": "choice"}]
-    made: list[Extraction] = [
-        extraction(each) for each in ("after:Answer:|choice", listed, str(path))
-    ]
-    assert len({each.sha256 for each in made}) == 1
-    assert extraction("after:Answer:,case=true|choice").sha256 != made[0].sha256
 
 
 def test_several_answers_of_a_response() -> None:

@@ -99,19 +99,6 @@ def test_copies_are_scored_and_the_run_says_how(
         assert evalkit.verify(run.path).agrees
 
 
-@pytest.mark.slow
-def test_rows_in_python_are_adapted_too(files: dict[str, Path]) -> None:
-    result = evaluate_perturbed(
-        files["data"],
-        SAID,
-        task="sentiment",
-        perturbed=[COPIES],
-        perturbed_predictions=[SAID_OF_COPIES],
-        rows=Rows(adapters={"perturbed": "dynabench:perturbation=mine"}),
-    )
-    assert find_effects(result).names[0] == "mine"
-
-
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
@@ -128,10 +115,3 @@ def test_rows_that_do_not_say_it_are_refused(
     files["copies"].write_text(json.dumps({**COPIES[0], **changes}) + "\n")
     with pytest.raises(evalkit.SchemaError, match=f"line 1: .*{problem}"):
         evaluate(files, "dynabench")
-
-
-def test_rows_without_an_original_are_refused() -> None:
-    through = as_pipeline("dynabench")
-    assert through is not None
-    with pytest.raises(evalkit.AdapterError, match="there is no 'input_id'"):
-        list(through(ROWS))

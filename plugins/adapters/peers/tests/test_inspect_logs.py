@@ -127,12 +127,6 @@ def test_files_that_are_no_logs_are_refused(
         adapted(path, "inspect-log")
 
 
-def test_metadata_that_is_none_is_refused(tmp_path: Path) -> None:
-    path = write(tmp_path, log_of(metadata=[1]))
-    with pytest.raises(evalkit.AdapterError, match="'metadata' must be an object"):
-        adapted(path, "inspect-samples")
-
-
 def test_an_input_with_an_image_keeps_its_parts(tmp_path: Path) -> None:
     text = {"type": "text", "text": "What is it?"}
     image = {"type": "image", "image": "cat.png"}

@@ -235,10 +235,3 @@ def test_texts_that_are_none_are_refused() -> None:
 def test_a_path_that_leads_nowhere_is_refused(adapter: str, problem: str) -> None:
     with pytest.raises(evalkit.AdapterError, match=problem):
         adapted(REVIEWS, adapter)
-
-
-def test_a_document_that_is_no_object_is_refused() -> None:
-    with pytest.raises(evalkit.AdapterError, match="'doc' must be an object"):
-        through("lm-eval-docs", sample(doc="text"))
-    with pytest.raises(evalkit.AdapterError, match="must be an object with fields"):
-        through("lm-eval-docs", "text")

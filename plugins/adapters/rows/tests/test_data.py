@@ -153,22 +153,6 @@ def test_an_error_names_file_line_stage_and_field(tmp_path: Path) -> None:
         evalkit.evaluate(Reviews, predictions())
 
 
-def test_those_of_a_user_come_after_those_of_the_data_set() -> None:
-    Reviews.raw = RAW
-    swap = [
-        {"kind": "Rename", "configuration": {"statement": "x"}},
-        {"kind": "Rename", "configuration": {"x": "statement"}},
-    ]
-    result = evalkit.evaluate(
-        Reviews, predictions(), rows=Rows(adapters={"data": swap})
-    )
-    kinds = [adapter.kind for adapter in result.record.data.adapters]
-    assert kinds == ["number-rows", "transform-json", "rename", "rename"]
-    wrong = [{"kind": "Rename", "configuration": {"nope": "x"}}]
-    with pytest.raises(evalkit.SchemaError, match=r"stage 3 \(Rename\)"):
-        evalkit.evaluate(Reviews, predictions(), rows=Rows(adapters={"data": wrong}))
-
-
 def test_a_data_set_that_declares_them_wrongly_is_named() -> None:
     class Broken(Reviews):
         adapters = ({"kind": "Rename", "configuration": {"a": 1}},)

@@ -222,17 +222,6 @@ def test_other_places_and_plain_lines_are_refused(data: Path, tmp_path: Path) ->
         evaluate(data, plain)
 
 
-def test_validate_uses_them_too(data: Path) -> None:
-    found = evalkit.validate(
-        data,
-        rows(),
-        task="text-classification",
-        rows=Rows(adapters={"predictions": RENAME}),
-    )
-    assert not found.refusals
-    assert found.counts["scored"] == 4
-
-
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
 def test_outputs_of_dyff_with_other_names_of_fields(tmp_path: Path, kind: str) -> None:
     examples = [
@@ -266,13 +255,6 @@ def test_outputs_of_dyff_with_other_names_of_fields(tmp_path: Path, kind: str) -
     assert result.counts["replications"] == 2
     assert result.examples is not None
     assert result.examples["id"].unique(maintain_order=True).to_list() == [*"0123"]
-
-
-def test_a_refusal_tells_that_adapters_left_no_id(data: Path, tmp_path: Path) -> None:
-    path = as_file(tmp_path, "jsonl")
-    with pytest.raises(evalkit.AlignmentError, match="no row has 'id'") as caught:
-        evaluate(data, path, [{"kind": "Drop", "configuration": {"fields": ["id"]}}])
-    assert "as the adapters left them; `evalkit adapt --explain`" in str(caught.value)
 
 
 @pytest.mark.parametrize("returned", ["None", "3"])

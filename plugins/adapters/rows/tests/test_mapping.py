@@ -23,11 +23,6 @@ def test_columns_become_fields_and_others_stay() -> None:
     assert row == {"key": 7, "text": "a", "n": 1}
 
 
-def test_two_swap_and_one_column_is_taken_twice() -> None:
-    assert mapped({"a": "b", "b": "a"}, {"a": 1, "b": 2}) == [{"a": 2, "b": 1}]
-    assert mapped({"id": "k", "label": "k"}, {"k": "x"}) == [{"id": "x", "label": "x"}]
-
-
 def test_a_field_takes_the_place_of_a_column_of_its_name() -> None:
     found = mapped({"label": "gold"}, {"label": "old", "gold": "new"})
     assert found == [{"label": "new"}]
@@ -76,12 +71,6 @@ def test_values_become_tags_and_the_column_stays(value: Any, tags: list[str]) ->
     assert row == {"source": value, "tags": ["x", *tags]}
 
 
-@pytest.mark.parametrize("value", [None, "", "  ", float("nan"), []])
-def test_no_value_is_no_tag(value: Any) -> None:
-    [row] = mapped({"facet:origin": "source"}, {"source": value})
-    assert "tags" not in row
-
-
 def test_what_cannot_be_a_tag_is_refused() -> None:
     with pytest.raises(AdapterError, match="must hold texts, numbers, true or false"):
         mapped({"facet:origin": "source"}, {"source": {"a": 1}})
@@ -110,14 +99,6 @@ def test_a_map_that_is_none_is_refused_and_an_empty_one_is_nothing() -> None:
     assert with_map(None, {}) is None
     with pytest.raises(AdapterError, match="a map must have columns by field"):
         with_map(None, ["label=gold"])  # type: ignore[arg-type]
-
-
-def test_it_comes_after_other_adapters_with_the_next_number() -> None:
-    rename = [{"kind": "MapFields", "configuration": {"b": "a"}}]
-    found = with_map(rename, {"c": "b"})
-    assert found is not None
-    assert [stage.number for stage in found.stages] == [1, 2]
-    assert list(found([{"a": 1}])) == [{"c": 1}]
 
 
 def test_a_column_that_no_row_has_is_named_with_the_nearest() -> None:

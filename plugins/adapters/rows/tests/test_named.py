@@ -1,6 +1,5 @@
 """Adapters that are named, and adapters that read files themselves."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -9,7 +8,7 @@ import polars as pl
 import pytest
 
 import evalkit
-from evalkit_adapters_rows import AdapterSettings, Rows, as_pipeline, pipeline
+from evalkit_adapters_rows import AdapterSettings, Rows, as_pipeline
 from evalkit_analysis_robustness import evaluate_perturbed
 
 SAID = [{"id": f"sent-{n:03}", "label": "positive"} for n in range(1, 136)]
@@ -73,12 +72,6 @@ def test_an_adapter_reads_a_file_itself(tmp_path: Path) -> None:
     assert result["accuracy"].value == plain["accuracy"].value
 
 
-def test_other_files_are_read_by_evalkit(tmp_path: Path) -> None:
-    path = tmp_path / "said.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in SAID))
-    assert evaluate(path, Words).counts["scored"] == 135
-
-
 def test_a_file_that_cannot_be_read_names_file_and_adapter(tmp_path: Path) -> None:
     path = tmp_path / "said.words"
     path.write_text("sent-001\n")
@@ -138,48 +131,6 @@ def test_examples_are_read_by_an_adapter(tmp_path: Path) -> None:
     assert result["accuracy"].value == 0.5
 
 
-def test_only_the_first_adapter_reads(tmp_path: Path) -> None:
-    number = {"kind": "number-rows", "configuration": {"field": "n"}}
-    second = pipeline([number, {"kind": Words}])
-    assert not second.reads_files
-    assert second.read_file(words(tmp_path, SAID)) is None
-    assert not pipeline([]).reads_files
-
-
-def test_a_name_is_a_pipeline_of_one() -> None:
-    found = as_pipeline("rename:text=statement,key=id")
-    assert found is not None
-    assert list(found([{"key": 1, "text": "Hi"}])) == [{"statement": "Hi", "id": 1}]
-    several = as_pipeline("drop:fields=a/b")
-    assert several is not None
-    assert list(several([{"a": 1, "b": 2, "c": 3}])) == [{"c": 3}]
-    one = as_pipeline("drop:fields=a")
-    assert one is not None
-    assert list(one([{"a": 1, "b": 2}])) == [{"b": 2}]
-    [stage] = several.specification
-    assert stage["kind"] == "drop"
-    at = as_pipeline("number-rows@evalkit-adapters-rows:field=n,first=0")
-    assert at is not None
-    assert list(at([{}])) == [{"n": 0}]
-
-
-def test_a_text_with_a_slash_is_one_where_no_list_is_wanted() -> None:
-    found = as_pipeline("number-rows:field=a/b")
-    assert found is not None
-    assert list(found([{}])) == [{"a/b": 1}]
-
-
-def test_a_file_wins_over_an_adapter(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    drop = {"kind": "Drop", "configuration": {"fields": []}}
-    (tmp_path / "drop").write_text(json.dumps([drop]))
-    found = as_pipeline("drop")
-    assert found is not None
-    assert [stage.kind for stage in found.stages] == ["Drop"]
-
-
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -211,40 +162,6 @@ class Labels(Words):
         if row["label"] == "?":
             raise evalkit.AdapterError("must be a label", field="label")
         yield {**row, "label": {"positive": "positive"}[row["label"]]}
-
-
-def test_rows_that_an_adapter_read_have_numbers_and_no_lines(tmp_path: Path) -> None:
-    path = words(tmp_path, [*SAID[:2], {"id": "sent-003", "label": "?"}])
-    checked = evalkit.validate(
-        "sample-sentiment",
-        path,
-        rows=Rows(adapters={"predictions": [{"kind": Labels}]}),
-    )
-    assert checked.place == "row"
-    [problem] = checked.problems.first("unreadable", 5)
-    assert (problem.line, problem.violations[0].value) == (3, "?")
-
-
-def test_lines_of_a_file_that_evalkit_reads_stay_lines(tmp_path: Path) -> None:
-    path = tmp_path / "said.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in SAID))
-    checked = evalkit.validate(
-        "sample-sentiment",
-        path,
-        rows=Rows(adapters={"predictions": [{"kind": Labels}]}),
-    )
-    assert checked.place == "line"
-
-
-def test_examples_that_an_adapter_read_have_numbers(tmp_path: Path) -> None:
-    path = words(tmp_path, [*SAID[:2], {"id": "sent-003", "label": "?"}])
-    with pytest.raises(evalkit.SchemaError, match=r"row 3: label"):
-        evalkit.evaluate(
-            path,
-            SAID,
-            task="sentiment",
-            rows=Rows(adapters={"data": [{"kind": Labels}]}),
-        )
 
 
 def test_a_row_that_an_adapter_fails_for_is_named(tmp_path: Path) -> None:

@@ -76,16 +76,6 @@ def test_groups_that_depend_on_the_text_around_the_match() -> None:
     assert found.to_list() == [[["", "a"]], [["", "a"]], []]
 
 
-@pytest.mark.parametrize("count", [0, 1])
-def test_a_comment_ends_with_the_pattern(count: int) -> None:
-    pattern = Pattern("(?x) a # letter")
-    column = pl.Series(["bab"])
-
-    assert pattern.search(column, 0, None).to_list() == ["a"]
-    assert pattern.find_all(column).to_list() == [["a"]]
-    assert pattern.substitute(column, "c", count) == ["bcb"]
-
-
 def test_texts_that_look_like_marks() -> None:
     column = pl.Series(["x\0" + "0a", "\0" + "0\x01a\x01", "a\0"])
     expected = [row.split("a") for row in column]

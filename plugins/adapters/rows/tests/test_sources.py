@@ -87,27 +87,6 @@ def test_tables_and_lines_are_judged_as_pydantic_does(
         assert found == expected
 
 
-def test_cells_are_what_the_field_of_an_alias_takes(tmp_path: Path) -> None:
-    path = tmp_path / "rows.csv"
-    path.write_text('the code,sizes\n7,"{""x"": 1}"\nbad,\n8,x\n')
-    found = [
-        (line, [f"{each.field}: {each.rule}".splitlines()[0] for each in violations])
-        for line, violations in checked_rows(path, Named)
-    ]
-    assert found == [
-        (2, []),
-        (3, ["the code: must be good"]),
-        (4, ["sizes: must be a valid dictionary"]),
-    ]
-
-
-def test_a_map_of_a_table_is_a_mapping(tmp_path: Path) -> None:
-    path = tmp_path / "rows.parquet"
-    entries = [{"key": "x", "value": 1}]
-    pl.DataFrame({"the code": ["a"], "sizes": [entries]}).write_parquet(path)
-    assert list(checked_rows(path, Named)) == [(1, [])]
-
-
 def test_a_validator_that_fails_is_named_with_the_row(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"the code": "a"}\n{"the code": "odd"}\n')
@@ -142,15 +121,6 @@ def test_times_that_rows_would_cut_off_are_refused(tmp_path: Path, kind: Any) ->
             list(rows)
     column.head(1).to_frame().write_parquet(path)
     assert len([*file_rows(path)]) == 1
-
-
-def test_times_are_refused_in_columns_whose_names_look_like_patterns(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "rows.parquet"
-    pl.Series("^a$", [1_001]).cast(pl.Datetime("ns")).to_frame().write_parquet(path)
-    with pytest.raises(DataError, match=r"rows\.parquet: \^a\$: has times finer"):
-        list(file_rows(path))
 
 
 class Price(BaseModel):
@@ -208,19 +178,6 @@ def test_tables_keep_the_digits_of_decimals(tmp_path: Path, suffix: str) -> None
     assert found == Price(
         price=PRICE, others=[PRICE, -PRICE], parts={"a": PRICE}, rate=0.5
     )
-
-
-def test_a_model_of_decimals_that_holds_itself(tmp_path: Path) -> None:
-    class Node(BaseModel):
-        price: Decimal
-        below: list[Node] = []
-
-    path = tmp_path / "nodes.parquet"
-    pl.DataFrame({"price": [PRICE]}).write_parquet(path)
-
-    [found] = instances(path, Node)
-
-    assert found.price == PRICE
 
 
 PAIR = [("k", 1), ("k", 2)]

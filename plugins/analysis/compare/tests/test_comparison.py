@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
-from sklearn.metrics import f1_score
 
 import evalkit
 from evalkit import EvalkitError, Metric
@@ -22,7 +21,7 @@ from evalkit_analysis_compare.records import ComparedScore
 from evalkit_analysis_compare.replicates import Replicates
 from evalkit_analysis_compare.tables import PairedTables
 
-from .comparison_runs import make_run, score
+from .comparison_runs import make_run
 
 
 def only(comparison: Comparison) -> ComparedScore:
@@ -130,16 +129,6 @@ def test_conclusion_of_a_tag_follows_its_adjusted_p_value() -> None:
     assert same.conclusion == "undecided: no difference was seen (adjusted p = 1)"
 
 
-def test_one_example_has_no_interval() -> None:
-    row = only(compare(*runs_of([1.0], [0.0])))
-    assert (row.difference, row.p_value, row.ci_low) == (1, 0.5, None)
-    assert row.reason == "n is 1"
-    assert row.conclusion == (
-        "undecided: too few examples differ for the test to show a difference "
-        "(p = .50); n is 1"
-    )
-
-
 def test_equal_differences_have_no_interval_but_a_test() -> None:
     row = only(compare(*runs_of([3.0] * 20, [1.0] * 20, unit="", scale=1.0)))
     assert row.reason == "all differences are equal"
@@ -155,11 +144,6 @@ def test_equal_differences_have_no_interval_but_a_test() -> None:
     assert (shares.ci_high, shares.reason) == (1.0, None)
     square = stats.norm.ppf(0.975) ** 2
     assert shares.ci_low == pytest.approx((20 - square) / (20 + square))
-
-
-def test_one_cluster_has_no_interval() -> None:
-    row = only(compare(*runs_of([1.0, 0.0], [0.0, 0.0], clusters=[1, 1])))
-    assert (row.reason, row.p_value) == ("all examples are in one cluster", 1)
 
 
 @pytest.mark.parametrize(
@@ -233,15 +217,6 @@ def test_nothing_scored_in_both_is_said() -> None:
     row = only(compare(*runs_of([1.0, None], [None, 1.0])))
     assert (row.difference, row.p_value, row.n, row.left_out) == (None, None, 0, 2)
     assert row.conclusion == "not compared: no example was scored in both runs"
-
-
-def test_a_metric_without_a_value_is_said() -> None:
-    first, second = runs_of([1.0, 0.0], [1.0, 0.0])
-    null = score("hits", None, None, reason="it failed")
-    failed = Result(second.to_dict(), [null], (), second.examples)
-    row = only(compare(first, failed))
-    assert row.reason == f"b (b{'0' * 7}): it failed"
-    assert (row.difference, row.ci_method, row.p_method) == (None, "none", "none")
 
 
 def test_order_of_rows_does_not_matter() -> None:
@@ -486,14 +461,6 @@ def macro(gold: np.ndarray, predicted: np.ndarray) -> float:
     return float(np.mean(scores))
 
 
-def test_the_reference_of_these_tests_is_scikit_learns() -> None:
-    for seed in range(5):
-        gold, (one, _), _ = labelled(60, (0.6, 0.6), seed)
-        labels = np.unique(gold)
-        wanted = f1_score(gold, one, average="macro", labels=labels, zero_division=0)
-        assert macro(gold, one) == pytest.approx(wanted)
-
-
 def named(metric: type[Metric], name: str) -> Metric:
     made = metric()
     made.name = name  # type: ignore[attr-defined]
@@ -575,36 +542,6 @@ def test_sums_heed_one_large_cluster() -> None:
     equal = math.hypot(row.se or 0, (row.difference or 0) / math.sqrt(30))
     size = (stats.t.ppf(0.975, 29) + stats.t.ppf(0.8, 29)) * equal
     assert row.smallest_detectable == pytest.approx(size, rel=1e-6)
-
-
-def test_sums_by_tag_and_cluster() -> None:
-    clusters = [number // 5 for number in range(300)]
-    tags = [["t"] if number < 100 else [] for number in range(300)]
-    gold, (one, other), runs = labelled(300, (0.8, 0.7), clusters=clusters, tags=tags)
-    whole, *rows = compare(*runs, metrics=[named(MacroF1, "macro-f1")]).rows
-    assert (whole.ci_method, whole.n_clusters) == ("paired-bootstrap-clustered", 60)
-    tag = next(row for row in rows if row.tag == "t")
-    assert (tag.n, tag.n_clusters) == (100, 20)
-    assert tag.value_a == pytest.approx(macro(gold[:100], one[:100]))
-    random = np.random.default_rng(1)
-    draws = []
-    for _ in range(1_000):
-        drawn = (random.integers(0, 60, 60)[:, None] * 5 + np.arange(5)).ravel()
-        draws.append(macro(gold[drawn], one[drawn]) - macro(gold[drawn], other[drawn]))
-    assert whole.se == pytest.approx(np.std(draws), rel=0.12)
-
-
-def test_a_few_units_are_drawn_n_of_n() -> None:
-    clusters = [number // 20 for number in range(100)]
-    *_, runs = labelled(100, (0.9, 0.6), clusters=clusters)
-    row = only(compare(*runs, metrics=[named(MacroF1, "macro-f1")]))
-    assert (row.n_clusters, row.reason) == (5, None)
-    one = [0] * 100
-    *_, runs = labelled(100, (0.9, 0.6), clusters=one)
-    row = only(compare(*runs, metrics=[named(MacroF1, "macro-f1")]))
-    assert row.reason == "all examples are in one cluster"
-    assert (row.ci_low, row.p_value) == (None, None)
-    assert row.conclusion.endswith("was not tested: all examples are in one cluster")
 
 
 def test_order_and_seed_of_what_is_drawn() -> None:
@@ -1042,16 +979,3 @@ def test_the_same_predictions_are_compared_alike_with_and_without_clusters(
     else:
         assert (row.ci_low or 0) < 0 < (row.ci_high or 0)
     assert row.conclusion.startswith("undecided: no difference was seen (p = 1)")
-
-
-def test_what_two_models_do_alike_is_judged_as_no_worse() -> None:
-    """A nightly run of the same predictions is not one of which nothing is known."""
-    values = [float(number) for number in range(20)]
-    unbounded = {"unit": "words", "scale": 1.0, "higher_is_better": False}
-    same = compare(*runs_of(values, values, **unbounded))
-    assert only(same).reason == "all differences are zero"
-    assert (same.judged, same.unjudged, same.worse) == (same.whole, [], [])
-    more = [value + 1 for value in values]
-    shifted = compare(*runs_of(more, values, **unbounded))
-    assert only(shifted).reason == "all differences are equal"
-    assert (shifted.judged, shifted.unjudged) == ([], shifted.whole)

@@ -32,14 +32,6 @@ def test_answers_of_other_types_are_compared_by_what_they_say() -> None:
         pair_runs(one, listed)
 
 
-def test_a_null_answer_equals_a_null_answer_only() -> None:
-    one = make_run(per_example=SCORES, answers=["x", None, "z"])
-    again = make_run("b", per_example=SCORES, answers=["x", None, "z"])
-    assert pair_runs(one, again).n == 3
-    with pytest.raises(AlignmentError, match=r"'e1' \(None and 'y'\)"):
-        pair_runs(one, make_run("b", per_example=SCORES, answers=["x", "y", "z"]))
-
-
 def test_a_run_without_examples_is_refused() -> None:
     one = make_run(per_example=SCORES)
     bare = Result(one.to_dict(), one.scores, (), None)
@@ -80,39 +72,6 @@ def test_replications_are_averaged_within_the_example() -> None:
     np.testing.assert_array_equal(pair.example_scores(one, "hits"), [0.5, 1, np.nan])
     assert pair.rows(one)["replication"].to_list() == [0, 1, 0, 1, 0]
     assert pair.rows(other)["replication"].to_list() == [0, 0, 0]
-
-
-def test_clusters_are_those_of_the_run_that_has_any() -> None:
-    clustered = make_run(per_example=SCORES, clusters=[9, 4, 9])
-    plain = make_run("b", per_example=SCORES)
-    for pair in (pair_runs(clustered, plain), pair_runs(plain, clustered)):
-        assert pair.clusters is not None
-        assert pair.clusters.tolist() == [1, 0, 1]
-        assert pair.units.count == 2
-    assert pair_runs(plain, plain).clusters is None
-
-
-def test_keys_of_clusters_do_not_depend_on_the_order_of_examples() -> None:
-    one = make_run(per_example=SCORES, clusters=[9, 4, 9])
-    renamed = make_run(
-        per_example=SCORES, clusters=[4, 9, 9], ids=["e1", "e2", "e0"], tags=[[]] * 3
-    )
-    first, second = pair_runs(one, one), pair_runs(renamed, renamed)
-    assert first.clusters is not None
-    assert second.clusters is not None
-    by_example = [
-        pair.units.keys[pair.clusters].tolist()
-        for pair in (first, second)
-        if pair.clusters is not None
-    ]
-    assert by_example[0] == by_example[1]
-
-
-def test_tags_are_the_first_runs() -> None:
-    one = make_run(per_example=SCORES, tags=[["t"], [], ["t"]])
-    other = make_run("b", per_example=SCORES, tags=[["u"], ["u"], []])
-    assert "t" in pair_runs(one, other).groups.tags
-    assert "u" not in pair_runs(one, other).groups.tags
 
 
 def test_score_column() -> None:

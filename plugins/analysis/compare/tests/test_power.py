@@ -6,7 +6,6 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 from evalkit_analysis_compare.power import (
-    MOST_UNITS,
     Goal,
     detectable_difference,
     difference_found,
@@ -26,26 +25,12 @@ def test_a_paired_t_test_needs_as_many_units_in_statsmodels(
     assert found == pytest.approx(wanted, abs=1.5, rel=0.002)
 
 
-def test_a_smaller_difference_needs_more() -> None:
-    sizes = [units_needed(Goal(d, 0.05, 0.8), 0.3) for d in (0.001, 0.01, 0.1, 0.3)]
-    assert sizes == sorted(sizes, reverse=True)
-    assert units_needed(Goal(1e-12, 0.05, 0.8), 1.0) == MOST_UNITS == 10**12
-
-
 def test_fewer_units_than_a_test_of_signs_needs_are_never_enough() -> None:
     goal = Goal(1e12, 0.05, 0.8)
     assert units_needed(goal, 1.0) == 6
     assert stats.binomtest(0, 6).pvalue < 0.05 < stats.binomtest(0, 5).pvalue
     assert difference_found(goal, 1.0, 5) is None
     assert difference_found(goal, 1.0, 6) is not None
-
-
-@pytest.mark.parametrize("power", [0.3, 0.5, 0.8])
-def test_the_difference_that_is_found_needs_as_many_units(power: float) -> None:
-    for units in (10, 135, 4_000):
-        found = difference_found(Goal(1.0, 0.05, power), 0.2, units)
-        assert found is not None
-        assert units_needed(Goal(found * (1 + 1e-9), 0.05, power), 0.2) == units
 
 
 def test_a_detectable_mean_is_found_in_four_of_five() -> None:

@@ -83,24 +83,6 @@ def test_the_best_may_have_the_lowest_value() -> None:
     assert compare(*unknown).best == {}
 
 
-def test_nothing_is_best_by_a_metric_that_could_not_be_compared() -> None:
-    runs = models([150, 155])
-    none = make_run("n", per_example={"hits": [None] * N})
-    assert compare(*runs, none).best == {}
-
-
-def test_tags_of_all_pairs_are_one_family() -> None:
-    tags = [[f"t:{number % 4}"] for number in range(N)]
-    runs = models([100, 110, 120], tags=tags)
-    rows = compare(*runs).rows
-    assert [row.tag for row in rows[:5]] == [None, *sorted(f"t:{n}" for n in range(4))]
-    by_tag = [row for row in rows if row.tag]
-    assert {row.family_size for row in by_tag} == {8}
-    assert {row.family_size for row in rows if not row.tag} == {2}
-    for row in by_tag:
-        assert row.p_adjusted == min(1, 8 * (row.p_value or 0))
-
-
 @pytest.mark.slow
 def test_a_margin_of_several_holds_for_all_at_once() -> None:
     runs = models([100, 101, 100, 100, 100, 100])
@@ -112,19 +94,3 @@ def test_a_margin_of_several_holds_for_all_at_once() -> None:
     wide = compare(*runs, margin=0.04).rows[1]
     assert wide.equivalent is True
     assert "simultaneous 90 % CI −2.6 to 2.6" in wide.conclusion
-
-
-def test_pairs_that_only_tell_the_best_are_told() -> None:
-    runs = [
-        make_run(name, per_example={"hits": [1.0, 0.0]}, record={"dataset": name})
-        for name in "abc"
-    ]
-    told: list[tuple[str, float]] = []
-    comparison = compare(*runs, common=True, progress=lambda *each: told.append(each))
-    assert told == [
-        ("comparing a with b", 0.0),
-        ("comparing a with c", 1 / 3),
-        ("comparing b with c", 2 / 3),
-    ]
-    assert any("dataset: b and c" in notice for notice in comparison.notices)
-    assert len(comparison.notices) == 3

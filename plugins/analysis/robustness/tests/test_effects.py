@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import polars as pl
 import pytest
 
 from evalkit import Result
@@ -163,27 +162,9 @@ class TestRefusals:
         with pytest.raises(SchemaError, match=message):
             score([first, {**second, **change}])
 
-    @pytest.mark.parametrize("column", ["label_effect", "families"])
-    def test_one_column_needs_the_other(self, column: str) -> None:
-        rows = [
-            {name: value for name, value in row.items() if name != column}
-            for row in stated()
-        ]
-        with pytest.raises(SchemaError, match=f"and none '{column}'"):
-            score(rows)
-
     def test_a_perturbation_is_not_called_like_a_family(self) -> None:
         with pytest.raises(SchemaError, match="'family:x' is called like a family"):
             score(stated("family:x"))
-
-
-@pytest.mark.slow
-def test_a_table_may_hold_categories() -> None:
-    table = pl.DataFrame(stated()).with_columns(
-        pl.col("perturbation", "label_effect").cast(pl.Categorical),
-        pl.col("families").cast(pl.List(pl.Categorical)),
-    )
-    assert scores_of(score(table)) == scores_of(score(stated()))
 
 
 class TestWhatHasNoCounterpart:

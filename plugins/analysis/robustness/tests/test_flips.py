@@ -9,10 +9,10 @@ import pytest
 
 import evalkit
 from evalkit import Result
-from evalkit.errors import AlignmentError, DataError, StorageError
+from evalkit.errors import DataError, StorageError
 from evalkit.runs.stored import read_run
 from evalkit_analysis_robustness.flips import FLIPS, find_flips
-from evalkit_analysis_robustness.results import find_effects, find_original
+from evalkit_analysis_robustness.results import find_effects
 
 from .perturbed_plugins import REGISTRY, Data, answers, copy, evaluate, example, found
 
@@ -65,11 +65,6 @@ def test_pairs_come_by_what_happened_to_them() -> None:
     ]
 
 
-def test_answers_and_predictions_stand_before_and_after() -> None:
-    names = ("original_answer", "answer", "original_pred", "pred", "tags")
-    assert rows(*names)[0] == ("c", "a", "c", "c", [])
-
-
 @pytest.mark.parametrize(
     ("chosen", "n", "copies"),
     [
@@ -92,12 +87,6 @@ def test_shares_of_pairs_are_the_scores_of_flips() -> None:
     flips = find_flips(result(), "invariant")
     for flip, count in flips.counts.items():
         assert found(result(), flip).value == pytest.approx(count / flips.n)
-
-
-def test_a_stored_run_has_the_same(tmp_path: Path) -> None:
-    path = evaluate(ROWS, SAID, COPIES, SAID_OF_COPIES, out=tmp_path).path
-    assert path is not None
-    assert find_flips(read_run(path)).rows.equals(find_flips(result()).rows)
 
 
 @pytest.mark.slow
@@ -168,15 +157,6 @@ class TestRefusals:
             find_flips(read_run(run.path))
 
 
-def test_a_later_refusal_does_not_hide_the_originals(tmp_path: Path) -> None:
-    first = evaluate(ROWS, SAID, COPIES, SAID_OF_COPIES, out=tmp_path)
-    with pytest.raises(AlignmentError) as refused:
-        evaluate(ROWS, SAID, COPIES, SAID_OF_COPIES[:1], out=tmp_path)
-    assert refused.value.result.fingerprint == first.fingerprint
-    [run] = [run for run in first.perturbed if "swap" in str(run.record.perturbation)]
-    assert find_original(read_run(run.path)).path == first.path
-
-
 def test_effects_are_those_of_one_evaluation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,8 +175,3 @@ def test_effects_are_those_of_one_evaluation(
     assert list(find_effects(stored).runs) == []
     assert [contrast.run_id in each for each in stored.notices[:2]] == [False, True]
     assert swap.run_id in stored.notices[0]
-
-
-def test_a_run_that_is_saved_later_has_its_effects(tmp_path: Path) -> None:
-    path = evaluate(ROWS, SAID, COPIES, SAID_OF_COPIES).save(tmp_path)
-    assert find_effects(read_run(path)).scores == find_effects(result()).scores

@@ -132,22 +132,6 @@ class TestByHand:
         }
         assert kinds == {"original", "perturbed", "drop", "worst"}
 
-    def test_a_function_of_lists_cannot_weight_copies(self, result: Result) -> None:
-        assert found(result, "original", metric="share").value == 0.5
-        for computed_on in ("perturbed", "drop"):
-            score = found(result, computed_on, metric="share")
-            assert (score.value, score.reason) == (None, UNEQUAL)
-
-    def test_what_is_about_all_examples_stays_so(self, result: Result) -> None:
-        alone = evaluate(X, SAID_X, COPIES_X, SAID_OF_X)
-        assert result["right"].value == 0.6
-        assert result["right"].perturbation is None
-        assert result.metrics[:2] == ["right", "distance"]
-        assert result.headline == result["right"]
-        assert set(result.by_tag["computed_on"]) == {"all"}
-        assert len(result.by_tag.filter(metric="right")) == 2
-        assert alone.fingerprint != result.fingerprint
-
 
 class TestIntervals:
     def test_a_share_has_wilsons_and_mean_drops_have_students(self) -> None:
@@ -368,13 +352,6 @@ class TestMetrics:
         kinds = {score.computed_on for score in scores_of(result)}
         assert "agreement" not in kinds
 
-    def test_a_function_of_lists_with_equal_numbers_of_copies(self) -> None:
-        result = evaluate(X, SAID_X, COPIES_X[1:], SAID_OF_X[1:], metrics=[get_share])
-        assert found(result, "perturbed", metric="share").value == 0.5
-        drop = found(result, "drop", metric="share")
-        assert (drop.value, drop.n, drop.ci) == (0.0, 4, None)
-        assert "not resampled" in str(drop.reason)
-
     def test_several_acceptable_answers(self) -> None:
         rows = [example("0", "a"), example("1", "b")]
         rows[0]["label"] = ["A", "C"]
@@ -448,26 +425,6 @@ class TestEdges:
         for computed_on in ("perturbed", "drop", "agreement"):
             score = found(result, computed_on, metric="bare")
             assert score.reason == "the metric declares no interval"
-
-    def test_a_metric_that_cannot_take_predictions_as_targets(self) -> None:
-        import evalkit
-
-        class Known(evalkit.Metric):
-            higher_is_better = True
-
-            def score_example(self, prediction: str, target: str) -> float:
-                if target == "b" and prediction == "a":
-                    raise LookupError("cannot compare")
-                return 1.0
-
-        rows, said = X[:1], answers(**{"0": "b"})
-        result = evaluate(
-            rows, said, COPIES_X[:1], answers(**{"0_1": "a"}), metrics=[Known]
-        )
-        score = found(result, "agreement", metric="known")
-        assert score.value is None
-        assert "cannot compare" in str(score.reason)
-        assert found(result, "perturbed", metric="known").value == 1.0
 
     def test_without_a_worst_value_a_silent_original_has_no_agreement(self) -> None:
         import evalkit
@@ -566,42 +523,6 @@ class TestEdges:
         assert ("macro-recall#b", "drop") not in metrics
         assert ("macro-recall#a", "drop") in metrics
 
-    def test_a_perturbation_without_predictions_has_no_scores(self) -> None:
-        copies = [*COPIES_X, copy("x_s", X[0], "swap")]
-        options = {"metrics": ["macro-recall"], "on_missing": "skip"}
-        result = evaluate(X, SAID_X, copies, SAID_OF_X, **options)
-        assert found(result, "perturbed", metric="macro-recall").value is not None
-        lacking = found(result, "perturbed", "swap", metric="macro-recall")
-        assert (lacking.value, lacking.n) == (None, 0)
-        assert lacking.reason == "no example was scored"
-
-    def test_a_metric_with_scores_of_examples_and_others_of_whole_sets(self) -> None:
-        import polars as pl
-
-        from .perturbed_plugins import Right
-
-        class Both(Right):
-            def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
-                main = super().finalize(sums).with_columns(score=pl.lit(""))
-                other = main.with_columns(
-                    value=pl.when(pl.col("value") > 0.45).then("value"),
-                    score=pl.lit("some"),
-                )
-                return pl.concat([main, other])
-
-        result = evaluate(X, SAID_X, COPIES_X, SAID_OF_X, metrics=[Both])
-        assert found(result, "agreement", metric="both").value == 0.125
-        # .5 before, .375 after, which is too little for a value
-        drop = found(result, "drop", metric="both#some")
-        assert drop.value is None
-        assert drop.reason.endswith(": it is not defined for these examples")
-        kinds = {
-            score.computed_on
-            for score in scores_of(result)
-            if score.metric == "both#some"
-        }
-        assert kinds == {"original", "perturbed", "drop"}
-
     def test_a_score_that_has_no_value_for_the_originals(self) -> None:
         import polars as pl
 
@@ -616,9 +537,3 @@ class TestEdges:
         assert result["odd"].value is None
         assert found(result, "agreement", metric="odd").value == 0.125
         assert found(result, "drop", metric="odd").value == 0.125
-
-
-def test_the_mean_of_numbers_is_over_the_numbers_themselves() -> None:
-    from evalkit_analysis_robustness.means import Mean
-
-    assert Mean().score_example(0.25) == 0.25

@@ -17,7 +17,6 @@ from .perturbed_plugins import (
     REGISTRY,
     Clustered,
     Data,
-    Faceted,
     answers,
     copy,
     example,
@@ -105,11 +104,6 @@ class TestInPlaceOfFiles:
         )
         assert scores_of(alone) == expected
 
-    def test_files_and_runs_may_be_mixed(self) -> None:
-        run = run_of(COPIES[:2], SAID_OF_COPIES[:2])
-        mixed = score(run, COPIES[2:], said=[SAID_OF_COPIES[2:]])
-        assert scores_of(mixed) == scores_of(score(COPIES, said=[SAID_OF_COPIES]))
-
     def test_files_are_recorded_by_name_and_hash(self, tmp_path: Path) -> None:
         (copies := tmp_path / "copies.jsonl").write_text(
             "".join(
@@ -130,19 +124,6 @@ class TestInPlaceOfFiles:
             assert one["data"]["files"][0]["name"] == "copies.jsonl"
             assert one["predictions"] == other["predictions"]
 
-    def test_a_run_that_does_not_say_is_like_rows_that_do_not(self) -> None:
-        copies = [copy("1_i", ROWS[0]), copy("2_i", ROWS[1])]
-        run = run_of(copies, SAID_OF_COPIES[::2])
-        assert run.examples is not None
-        assert "families" not in run.examples.columns
-        result = score(run)
-        assert record_of(result)["perturbed"][0]["perturbation"]["told_by"] == "plugin"
-
-    def test_copies_without_tags_have_those_of_their_originals(self) -> None:
-        copies = [made("1_i", {**ROWS[0], "tags": None})]
-        result = score(run_of(copies, SAID_OF_COPIES[:1]))
-        assert found(result, "drop", tag="x").n == 1
-
     def test_expect_is_not_asked_as_there_are_no_texts(self) -> None:
         copies = [made("1_i", ROWS[0], "directed")]
         result = score(run_of(copies, SAID_OF_COPIES[:1]))
@@ -150,21 +131,6 @@ class TestInPlaceOfFiles:
         [run] = result.perturbed
         [notice] = (text for text in run.notices if "expect" in text)
         assert "`expect` was not asked, as a run holds no texts" in notice
-
-    def test_another_models_name_is_told(self) -> None:
-        notice = score(run_of(model="other")).perturbed[0].notices[-1]
-        assert "its model is called 'other', the one that is evaluated 'm'" in notice
-
-    def test_metrics_that_need_more_than_a_run_holds_have_none(self) -> None:
-        class Reads(evalkit.Metric):
-            columns = ("text",)
-
-            def score_example(self, prediction: str, fields: Any) -> float:
-                return float(len(fields["text"]))
-
-        result = score(run_of(), metrics=["right", Reads])
-        [reason] = {s.reason for s in scores_of(result) if s.metric == "reads"}
-        assert "it needs the field 'text'" in str(reason)
 
 
 BROKEN = [None, 1.5, True, ["a", 1], {"k": 1}, [""]]
@@ -193,33 +159,6 @@ class TestTheSameAsItsFile:
         of_file = score(copies, said=[SAID_OF_COPIES], rows=rows)
         assert scores_of(score(run_of(copies), rows=rows)) == scores_of(of_file)
 
-    def test_tags_that_no_row_stores(self) -> None:
-        copies = [{k: v for k, v in row.items() if k != "tags"} for row in COPIES]
-        of_file = score(copies, said=[SAID_OF_COPIES])
-        assert scores_of(score(run_of(copies))) == scores_of(of_file)
-        assert found(of_file, "drop", tag="x").n == 1
-
-    def test_tags_that_a_converter_made_are_no_stored_ones(self) -> None:
-        rows = [
-            {"uid": r["uid"], "text": "t", "label": r["label"].lower(), "kind": "old"}
-            for r in ROWS
-        ]
-        copies = [made("1_i", {**rows[0], "kind": "new"}, label="a")]
-        copies[0]["label"] = "a"
-        options: dict[str, Any] = {"metrics": ["right"], "registry": REGISTRY}
-        run = evalkit.evaluate(Faceted(copies), SAID_OF_COPIES[:1], **options)
-        one, other = (
-            evaluate_perturbed(
-                Faceted(rows), SAID, perturbed=[given], **said, **options
-            )
-            for given, said in (
-                (run, {}),
-                (copies, {"perturbed_predictions": [SAID_OF_COPIES[:1]]}),
-            )
-        )
-        assert scores_of(one) == scores_of(other)
-        assert "kind:new" not in {s.tag for s in scores_of(one)}
-
     @pytest.mark.parametrize(
         "field", ["input_id", "perturbation", "label_effect", "families"]
     )
@@ -247,13 +186,6 @@ class TestTheSameAsItsFile:
         copies = [{k: v for k, v in r.items() if k != "families"} for r in COPIES]
         with pytest.raises(SchemaError, match="were no sound copies: has a column 'la"):
             score(run_of(copies))
-
-    def test_texts_and_integers_are_texts(self) -> None:
-        copies = [dict(row) for row in COPIES]
-        copies[0]["perturbation"] = 3
-        of_file = score(copies, said=[SAID_OF_COPIES])
-        assert scores_of(score(run_of(copies))) == scores_of(of_file)
-        assert found(of_file, "drop", "3").n == 1
 
     def test_without_examples_no_value_is_kept(self) -> None:
         copies = [{**row, "families": "secret"} for row in COPIES]

@@ -1,4 +1,3 @@
-import json
 import random
 import re
 from collections.abc import Callable, Sequence
@@ -144,25 +143,6 @@ def test_merging_keeps_policies_and_settings(run: Run, options: dict[str, Any]) 
     assert_equal(merge(parts), run(*metrics, **options))
 
 
-def test_what_is_shown_of_parts_is_no_condition_of_merging(run: Run) -> None:
-    first = split(run, "accuracy", parts=2, min_n=3)[0]
-    second = split(run, "accuracy", parts=2, min_n=12)[1]
-    merged = merge([first, second])
-    assert merged.to_dict()["min_n"] == 12
-    assert_equal(merged, run("accuracy", min_n=12))
-
-
-@pytest.mark.slow
-def test_answers_of_several_kinds_are_joined(run: Run) -> None:
-    parts = split(run, "accuracy", dataset="any-of", parts=10)
-    kinds = [part.to_dict()["answer_kind"] for part in parts]
-    merged = merge(parts)
-    whole = run("accuracy", dataset="any-of")
-    assert merged.to_dict()["answer_kind"] == whole.to_dict()["answer_kind"] == "any-of"
-    assert merged["accuracy"] == whole["accuracy"]
-    assert set(kinds) <= {"one", "any-of"}
-
-
 @pytest.mark.slow
 def test_merged_runs_may_be_merged(run: Run, tmp_path: Path) -> None:
     metrics = ["accuracy", "macro-f1", "resampled"]
@@ -254,26 +234,6 @@ def test_notices_that_count_examples_are_those_of_the_whole(
     )
     assert [text.split()[1] for text in expected] == ["missing", "invalid"]
     assert found == expected
-
-
-@pytest.mark.slow
-def test_fields_of_one_part_are_kept_among_the_fields(run: Run) -> None:
-    rows = predictions()
-    plain = [{"id": row["id"], "label": row["label"]} for row in rows]
-    ranked = [
-        {"id": row["id"], "responses": [{"label": row["label"]}, {"label": "other"}]}
-        for row in rows
-    ]
-    for first, second in ((plain, ranked), (ranked, plain)):
-        parts = [
-            *split(run, "accuracy", rows=first, parts=2)[:1],
-            *split(run, "accuracy", rows=second, parts=2)[1:],
-        ]
-        merged = merge(parts)
-        assert merged.examples is not None
-        names = merged.examples.columns
-        assert names.index("pred") < names.index("responses") < names.index("tags")
-        assert merged["accuracy"].value == run("accuracy")["accuracy"].value
 
 
 # refusals ------------------------------------------------------------------------
@@ -473,12 +433,3 @@ def test_what_was_scored_by_a_broken_metric_fails_alone(
     assert merged["resampled"].reason == "it broke"
     assert merged["accuracy"].value is not None
     assert (merged.status, list(merged.errors)) == ("partial", ["it broke"])
-
-
-def test_progress_and_records_are_json(run: Run) -> None:
-    told: list[str] = []
-    merged = merge(
-        split(run, "accuracy", parts=2), progress=lambda text, _: told.append(text)
-    )
-    assert told == ["computing accuracy"]
-    assert json.loads(json.dumps(merged.to_dict())) == merged.to_dict()

@@ -156,19 +156,6 @@ def test_what_is_raised_names_the_place_and_what_was_raised(
 
 
 @pytest.mark.slow
-def test_answers_that_come_after_giving_up_are_taken(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(annotations, "MOST_FAILURES", 4)
-    busy = [f"stop(evalkit.TryAgain('busy {n}'))" for n in range(4)]
-    texts = [*busy, *(f"{n}.0" for n in range(20))]
-    result = bench.evaluate(texts, ["said"], jobs=2)
-    reasons = [each.reason for each in result.problems]
-    assert len(reasons) + result["said"].n == 24
-    assert sum("(asked 2 times)" in str(reason) for reason in reasons) >= 4
-
-
-@pytest.mark.slow
 def test_several_processes_give_the_same(bench: Bench) -> None:
     texts = [f"{'a ' * n}b" for n in range(12)]
     alone = bench.evaluate(texts, ["words"])

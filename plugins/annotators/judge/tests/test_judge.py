@@ -274,23 +274,6 @@ def test_a_judge_of_which_all_requests_fail_ends_the_work() -> None:
         judged(declaration)
 
 
-@pytest.mark.slow
-def test_one_failure_that_stays_ends_nothing_the_next_time() -> None:
-    def reply(text: str, got: Got) -> Any:
-        if "Go away." in text:
-            return Answer({"error": {"message": "too hot"}}, status=400)
-        return "<verdict>polite</verdict>"
-
-    with judging(reply) as server:
-        first, again = judged(declared(server)), judged(declared(server))
-    assert first.run_id == again.run_id
-    told = [each.record.columns[0].details["conclusions"] for each in (first, again)]
-    assert told == [
-        ["asked about 5 responses; 4 judged, 1 failed"],
-        ["asked about 1 response, 4 answered from the cache; 4 judged, 1 failed"],
-    ]
-
-
 def many(count: int) -> tuple[list[dict[str, Any]], dict[str, str]]:
     rows = [{"uid": f"r{n}", "source": "?", "text": "x"} for n in range(count)]
     return rows, {f"r{n}": f"Answer {n}." for n in range(count)}
@@ -304,68 +287,6 @@ def test_asking_ends_once_for_all() -> None:
             judged(said, rows=rows, said_of=said_of)
         # 20 may fail; what is under way then is asked
         assert 20 < len(server.got) <= 25
-
-
-@pytest.mark.slow
-def test_failures_are_counted_over_all_batches() -> None:
-    rows, said_of = many(450)
-
-    def reply(text: str, got: Got) -> Any:
-        if "5." in text:  # 20 of each 200
-            return Answer({}, status=400)
-        return "<verdict>polite</verdict>"
-
-    with judging(reply) as server:
-        said = declared(server, asking={"concurrency": 1})
-        with pytest.raises(AnnotatorError, match="21 requests failed, and 20 may"):
-            judged(said, rows=rows, said_of=said_of)
-        assert 205 <= len(server.got) <= 210
-        said["asking"]["max_errors"] = 100
-        found = judged(said, rows=rows, said_of=said_of)
-    assert found["judge-rate:of=polite"].n == 405
-
-
-@pytest.mark.slow
-def test_a_model_is_loaded_once_and_closed(tmp_path: Path) -> None:
-    (tmp_path / "own.py").write_text(OWN)
-    told = tmp_path / "told"
-    rows, said_of = many(450)
-    with judging(by_response) as server:
-        said = declared(server, model=f"{tmp_path}/own.py:Own:told={told}")
-    found = judged(said, rows=rows, said_of=said_of)
-    assert found["judge-rate:of=polite"].value == 1
-    assert told.read_text().split() == ["loaded", "closed"]
-
-
-OWN = """
-from pathlib import Path
-import evalkit
-from evalkit_models_base import Completion, Model, Reply
-
-
-class Own(Model):
-    version = "1"
-    abilities = ("text",)
-    batch_requests = 64
-    loaded = False
-
-    class Parameters(evalkit.Parameters):
-        told: Path
-
-    def tell(self, what):
-        with self.parameters.told.open("a") as stream:
-            stream.write(what + "\\n")
-
-    def generate(self, requests):
-        if not self.loaded:
-            self.loaded = True
-            self.tell("loaded")
-        said = Completion(text="<verdict>polite</verdict>")
-        return [Reply(completions=[said])] * len(requests)
-
-    def close(self):
-        self.tell("closed")
-"""
 
 
 @pytest.mark.slow
@@ -397,7 +318,6 @@ PAIR = {
     "verdict": {"kind": "pair"},
     "pair": {"other": "baseline"},
 }
-LONGER = {"d": "[[C]]", "e": "no idea"}
 
 
 def longer(text: str, got: Got) -> str:

@@ -80,14 +80,6 @@ def test_pairs_are_compared_with_a_run() -> None:
     assert score(run, "judge-rate:of=better") == 0.5
 
 
-@pytest.mark.slow
-def test_thresholds_may_name_a_judge() -> None:
-    arguments = ("-p", "said.jsonl", "--annotate", "fits.toml", "--fail-under")
-    assert call(*arguments, "judge-rate:of=fits=0.4").exit_code == 0
-    assert call(*arguments, "judge-rate:of=fits=0.6").exit_code == 3
-    assert call(*arguments, "judge-rate:of=fist=0.6").exit_code == 2
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -127,16 +119,6 @@ def test_a_judge_that_cannot_be_asked_is_named_with_its_file_and_model() -> None
         assert start in done.stderr
         assert "no connection" in done.stderr
     assert not Path("runs").exists()
-
-
-@pytest.mark.slow
-def test_the_closing_lines_say_what_happened() -> None:
-    Path("fits.toml").write_text(JUDGE.replace("positive = 1, ", ""))
-    # 45 of 135 say a label that is not declared
-    done = call("-p", "said.jsonl", "--annotate", "fits.toml")
-    assert "fits: asked about 135 responses; 90 judged, 45 unparsed" in done.stdout
-    assert "every row accounted for" not in done.stdout
-    assert "135 of 135 examples scored; 45 without judge-rate:of=fits" in done.stdout
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evalkit_annotators_judge.columns import of_criteria, of_judges
 from evalkit_annotators_judge.declaration import Declaration, VerdictRule
 from evalkit_annotators_judge.labels import UnknownVerdict, peoples_verdict
-from evalkit_annotators_judge.parsing import Verdict, mirrored, read_verdict, tagged
+from evalkit_annotators_judge.parsing import Verdict, mirrored, read_verdict
 
 GOOD = {"GOOD": 1.0, "VERY GOOD": 2.0, "BAD": 0.0}
 
@@ -192,26 +192,6 @@ def test_a_long_reply_of_braces_is_read_in_a_moment(piece: str) -> None:
     assert process_time() - begun < 5  # was hours for some megabytes
 
 
-def test_a_verdict_after_many_braces_counts() -> None:
-    text = "\\frac{1}{2} " * 2000 + '{"criteria_met": true}'
-    assert read(text, kind="json") == (1.0, "met")
-
-
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [
-        ("Answer one is better: A", "loss"),
-        ("It is the second.", "unparsed: no verdict"),
-        ("B, not A", "unparsed: several verdicts"),
-        ("TIE", "tie"),
-    ],
-)
-def test_marks_of_letters_are_whole_words(text: str, label: str) -> None:
-    rule = VerdictRule(kind="pair", marks=("A", "B", "TIE"))
-    found = read_verdict(text, rule, is_swapped=True)
-    assert (found.label or found.reason) == label
-
-
 FINE = {
     "[[A>>B]]": 3.0,
     "[[A>B]]": 1.0,
@@ -248,11 +228,6 @@ def test_marks_without_images(values: Any, images: list[str] | None) -> None:
 def test_whatever_is_written_is_read_or_has_a_reason(text: str, kind: str) -> None:
     more: dict[str, Any] = {"label": {"values": GOOD}, "number": {"range": [0, 10]}}
     read(text, kind=kind, **more.get(kind, {}))
-
-
-@given(st.text(alphabet="<>/v ab"))
-def test_tags_hold_no_tag_of_their_name(text: str) -> None:
-    assert not [found for found in tagged(text, "v") if "<v>" in found]
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(-5, 5)), min_size=1))

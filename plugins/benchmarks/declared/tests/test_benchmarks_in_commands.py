@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 import evalkit
 from evalkit.errors import EvalkitError
-from evalkit_benchmarks_declared import check, expand
+from evalkit_benchmarks_declared import expand
 from evalkit_cli.main import cli
 
 BENCH: dict[str, Any] = {
@@ -261,15 +261,6 @@ def test_a_missing_axis_is_named_with_its_values(bench: Any) -> None:
     assert "parameter language is required, one of en, th" in done.stderr
 
 
-def test_a_file_is_shown_without_its_kind(bench: Any) -> None:
-    shown = run("show", "./bench.yaml").stdout
-    assert "extract   strict or loose, default strict" in shown
-    assert "evalkit eval ./bench.yaml:language=en --predictions FILE" in shown
-    assert "evalkit show datasets/./bench.yaml:language=en -n 3" in shown
-    sample = run("show", "datasets/./bench.yaml:language=en", "-n", "3")
-    assert sample.exit_code == 0, sample.stderr
-
-
 def test_a_run_is_verified_while_its_file_is_there(bench: Any) -> None:
     run("eval", "bench.yaml:language=th,extract=loose", "--model", MODEL)
     done = run("verify", "latest")
@@ -300,9 +291,3 @@ def test_references_expand_to_what_they_leave_open(bench: Any) -> None:
     assert (one.axis, len(one.evaluated)) == (None, 1)
     with pytest.raises(EvalkitError, match="must be 'en' or 'th'"):
         registry.load("datasets", "bench.yaml:language=vi")
-
-
-def test_what_is_checked_counts_rows_and_names_prompts(bench: Any) -> None:
-    registry = evalkit.Registry()
-    found = [*check(expand("bench.yaml", registry).evaluated, registry)]
-    assert [(each.examples, each.prompts) for each in found] == [(4, ("default",))] * 2

@@ -69,16 +69,6 @@ def asked(folder: Path, prompt: Any, kind: str | None = None, **more: Any) -> An
     return model.asked, found
 
 
-def test_a_benchmark_without_a_prompt_has_none() -> None:
-    assert compiled(None) == CompiledPrompts({}, {}, {})
-
-
-def test_one_prompt_where_nothing_differs_by_kind() -> None:
-    found = compiled({"query": "{q}", "shots": {"count": 2}}, trials=3)
-    wanted = {"query": "{q}", "shots": {"count": 2}, "trials": 3}
-    assert found == CompiledPrompts({"default": wanted}, {}, {})
-
-
 @pytest.mark.parametrize(
     ("count", "expected"),
     [

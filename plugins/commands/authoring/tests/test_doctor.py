@@ -284,12 +284,6 @@ def editable(fake_distribution: Make, tmp_path: Path) -> Any:
     return fake
 
 
-def test_an_editable_installation_that_is_as_its_folder_is_no_finding(
-    editable: Any,
-) -> None:
-    assert not [*check_editable(Only(editable))]
-
-
 def test_changed_entry_points_and_versions_are_told(editable: Any) -> None:
     (editable.source / "pyproject.toml").write_text(
         '[project]\nname = "brief"\nversion = "2"\n'
@@ -388,17 +382,6 @@ for number in range(3, 12):
     fake = fake_distribution(code, {GROUP: {"a": "x"}}, name="brief")
     (finding,) = check_imports(import_all([Installed(folder_of(fake))]))
     assert finding.message.endswith("ZeroDivisionError: division by zero")
-
-
-@pytest.mark.slow
-def test_what_is_slow_is_told_with_what_it_is_slow_in(
-    fake_distribution: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("evalkit_commands_authoring.doctor.imports.SLOW", 0.1)
-    slow = "import time; time.sleep(0.2)\n"
-    fake = fake_distribution(slow + METRIC, {GROUP: {"a": "get_short"}}, name="brief")
-    (finding,) = check_imports(import_all([Installed(folder_of(fake))]))
-    assert finding.message.endswith(f"0.2 s in {fake.module}")
 
 
 # settings

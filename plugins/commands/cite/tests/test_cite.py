@@ -6,12 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from click.testing import Result
 
 import evalkit
-from evalkit_commands_cite.command import cite_command
 
 Invoke = Callable[..., Result]
 
@@ -103,18 +101,6 @@ def test_an_unknown_run_is_an_error(invoke: Invoke) -> None:
     assert done.exit_code == 1
     assert done.stderr.startswith("evalkit: error: there is no run 'zz' in runs ")
     assert invoke("cite", "latest", "-o", "nowhere").exit_code == 1
-
-
-def test_options_say_what_they_do_and_are_given_once(invoke: Invoke) -> None:
-    usage = " ".join(invoke("cite", "--help").stdout.split())
-    assert "Say how to cite what a run used, and under which licences it is." in usage
-    for option in cite_command.params:
-        if isinstance(option, click.Option):
-            assert option.help is not None
-            assert option.help.endswith(".")
-    done = invoke("cite", "latest", "--format", "text", "--format", "bibtex")
-    assert done.exit_code == 2
-    assert "--format was given 2 times; give it once." in done.stderr
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 
 import evalkit
 from evalkit.catalog import Registry, Resolver
-from evalkit_commands_cite.works import Work, bibtex_entries, cited_works
+from evalkit_commands_cite.works import bibtex_entries, cited_works
 
 ENTRY = "@article{doe-2020,\n  title = {On Hits},\n  year = {2020}\n}"
 
@@ -118,16 +118,6 @@ def test_entries_are_printed_as_they_are_and_once_and_texts_become_entries() -> 
     assert f"Version {evalkit.__version__}" in core
 
 
-def test_a_version_is_named_where_there_is_one() -> None:
-    work = Work("datasets/x", None, "{A} \\ ^~ $#.", None)
-    assert work.bibtex == (
-        "@misc{datasets-x,\n  title = {x},\n"
-        "  note = {\\{A\\} \\textbackslash{} \\textasciicircum{}\\textasciitilde{} "
-        "\\$\\#}\n}"
-    )
-    assert Work("datasets/x", "1", None, None).bibtex is None
-
-
 def test_data_without_citation_or_licence_are_remarked() -> None:
     works, remarks = works_of(evaluate("bare"))
     assert works[0] == ("datasets/bare", "7", None, None, None)
@@ -145,16 +135,6 @@ def test_a_file_is_not_blamed_for_naming_no_licence(tmp_path: Path) -> None:
     assert works_of(result)[1] == (
         "mine was given as a file, whose citation is not known",
         "mine was given as a file, whose licence is not known",
-    )
-
-
-def test_rows_are_not_blamed_either() -> None:
-    rows = [{"uid": "1", "statement": "x", "label": "positive"}]
-    said = [{"id": "1", "label": "positive"}]
-    result = evalkit.evaluate(data=rows, predictions=said, task="sentiment")
-    assert works_of(result)[1] == (
-        "data was given as rows, whose citation is not known",
-        "data was given as rows, whose licence is not known",
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import evalkit
-from evalkit.errors import PluginContractError, PluginError
+from evalkit.errors import PluginError
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit_commands_perturb import files as perturbed_files
@@ -93,15 +93,6 @@ def of_size(size: int) -> Batched:
     return perturbation
 
 
-def test_a_batch_costs_as_one_call() -> None:
-    perturbation = Batched()
-    copies = [*perturb(statements(135), perturbation, task="sentiment")]
-    assert len(copies) == 135
-    assert perturbation.calls == [64, 64, 7]
-    assert copies[3]["statement"].startswith("one two three 3 four ")
-    assert copies[3]["statement"].endswith(" sentiment")
-
-
 def test_a_batch_is_of_texts_and_not_of_examples() -> None:
     rows = [
         {"uid": str(n), "context": f"c{n}", "hypothesis": f"h{n}", "label": "neutral"}
@@ -139,17 +130,6 @@ def test_a_batch_may_be_one_of_several_steps() -> None:
     assert again == found[2:4]
 
 
-def test_what_is_protected_stays() -> None:
-    class Digits(Batched):
-        def perturb_batch(self, texts: Sequence[str]) -> list[str]:  # type: ignore[override]
-            return [text.replace("16", "17").replace("one", "two") for text in texts]
-
-    row = {"uid": "1", "statement": "one of 16", "label": "neutral"}
-    (copy,) = perturb([row], Digits, task="sentiment", edits=True)
-    assert copy["statement"] == "two of 16"
-    assert copy["edits"] == {"statement": [[0, 3, "two"]]}
-
-
 @pytest.mark.parametrize(
     ("made", "text"),
     [
@@ -172,11 +152,6 @@ def test_a_failure_names_the_perturbation_and_an_example(
     with pytest.raises(PluginError, match=rf"perturbations/broken .*{text}") as caught:
         [*perturb(statements(3), Broken, task="sentiment")]
     assert "example 'r" in str(caught.value)
-
-
-def test_a_batch_of_no_texts_is_refused() -> None:
-    with pytest.raises(PluginContractError, match="must be greater than or equal to 1"):
-        perturb([], of_size(0), task="sentiment")
 
 
 @pytest.fixture
@@ -207,14 +182,6 @@ def test_jobs_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     written("small.jsonl", 300)
     found = {Path(f"{n}.jsonl").read_bytes() for n in ("alone", "together", "small")}
     assert len(found) == 1
-
-
-@pytest.mark.usefixtures("translated")
-@pytest.mark.slow
-def test_a_worker_begins_with_few_examples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DIES_AT", " 200 ")
-    with pytest.raises(PluginError, match="worker process ended while it perturbed"):
-        written("out.jsonl", 300, jobs=2)
 
 
 def test_a_perturbation_that_seeds_itself_seeds_every_text() -> None:

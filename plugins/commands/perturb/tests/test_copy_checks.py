@@ -163,40 +163,6 @@ def test_a_copy_that_no_file_would_give_back_is_an_error_of_the_perturbation(
         copies(perturbation, task, row)
 
 
-def test_a_perturbation_that_changes_its_example_changes_nothing_else() -> None:
-    class Clearing(Changed):
-        def perturb_example(self, example: Row) -> Row:
-            example["turns"][0]["text"] = "changed"
-            return {"statement": "fine"}
-
-    row = {**ROW, "turns": [{"text": "as it was"}]}
-    (copy,) = copies(Clearing, row=row)
-    assert copy["turns"] == row["turns"] == [{"text": "as it was"}]
-
-
-def test_a_field_that_nobody_knows_makes_no_copy() -> None:
-    class Misspelt(Changed):
-        def perturb_example(self, example: Row) -> Row:
-            return {"statemnt": "fine"}
-
-    assert copies(Misspelt) == []
-    (copy,) = copies(changing(note="made by hand"))
-    assert copy["note"] == "made by hand"
-
-
-def test_sound_copies_pass() -> None:
-    (copy,) = copies(changing(label="bad"))
-    assert copy["label"] == "bad"
-    (copy,) = copies(Shout)
-    assert copy["statement"] == "ALL RIGHT"
-
-
-def test_rows_of_a_callers_own_need_not_be_whole() -> None:
-    row = {"uid": "u1", "statement": "a statement that is too long", "label": "good"}
-    (copy,) = copies(Shout, Short, row)
-    assert copy["statement"].isupper()
-
-
 CODE = '''
 import evalkit
 
@@ -263,16 +229,6 @@ def flipping(
         },
     }
     fake_distribution(CODE, points, name="flipping", version="1.0")
-
-
-@pytest.mark.usefixtures("flipping")
-def test_labels_are_those_that_the_data_set_stores() -> None:
-    perturb_dataset("stored", "out.jsonl", perturbations=["flip"])
-    assert json.loads(Path("out.jsonl").read_text())["label"] == 0
-    text = r"perturbations/odd \(flipping 1.0\).*'u1'.*one of 1, 0, 2, .*found 7"
-    with pytest.raises(PluginError, match=text):
-        perturb_dataset("stored", "odd.jsonl", perturbations=["odd"])
-    assert not Path("odd.jsonl").exists()
 
 
 @pytest.mark.usefixtures("flipping")

@@ -8,32 +8,11 @@ from evalkit_commands_perturb.edits import (
     Edit,
     apply_edits,
     checked_edits,
-    compose,
     find_difference,
     make_edits,
 )
 
 TEXTS = st.text("ab é😀\n.", max_size=12)
-
-
-@st.composite
-def edits_of(draw: st.DrawFn, text: str) -> list[Edit]:
-    places = draw(st.lists(st.integers(0, len(text)), max_size=6).map(sorted))
-    return checked_edits(
-        text,
-        [
-            Edit(start, end, draw(TEXTS))
-            for start, end in zip(places[::2], places[1::2], strict=False)
-        ],
-    )
-
-
-def test_edits_are_made_in_their_places() -> None:
-    text = "He saw her."
-    edits = checked_edits(text, [Edit(7, 10, "him"), Edit(0, 2, "She")])
-    assert edits == [(0, 2, "She"), (7, 10, "him")]
-    assert apply_edits(text, edits) == "She saw him."
-    assert apply_edits(text, []) is text
 
 
 @given(st.data(), TEXTS)
@@ -77,21 +56,6 @@ def test_edits_that_cannot_be_made_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=words):
         checked_edits("abc", [Edit(*edit) for edit in edits])
-
-
-@given(st.data(), TEXTS)
-def test_two_steps_become_one(data: st.DataObject, text: str) -> None:
-    first = data.draw(edits_of(text))
-    middle = apply_edits(text, first)
-    second = data.draw(edits_of(middle))
-    joined = compose(text, first, second)
-    assert apply_edits(text, joined) == apply_edits(middle, second)
-    assert joined == checked_edits(text, joined)
-
-
-def test_steps_far_from_each_other_stay_apart() -> None:
-    first, second = [Edit(0, 1, "xyz")], [Edit(5, 6, "")]
-    assert compose("abcdef", first, second) == [(0, 1, "xyz"), (3, 4, "")]
 
 
 @given(TEXTS, TEXTS)

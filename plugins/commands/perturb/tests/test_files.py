@@ -1,4 +1,3 @@
-import io
 import json
 import resource
 from collections.abc import Callable, Sequence
@@ -205,14 +204,6 @@ def test_a_preset_that_changes_nothing_is_said() -> None:
     )
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.slow
-def test_labels_that_a_data_set_declares_are_no_texts(jobs: int) -> None:
-    run("labelled", perturbations=["rename"], jobs=jobs)
-    (row,) = read()
-    assert (row["statement"], row["label"]) == ("A B", "a")
-
-
 @pytest.fixture(scope="module")
 def many() -> list[dict[str, Any]]:
     return statements(3_500)
@@ -229,20 +220,6 @@ def test_workers_and_order_change_nothing(many: list[dict[str, Any]]) -> None:
     assert other.perturbations == alone.perturbations
     lines = Path("alone.jsonl").read_text().splitlines()
     assert sorted(Path("shuffled.jsonl").read_text().splitlines()) == sorted(lines)
-
-
-def test_objects_are_perturbed_in_this_process(many: list[dict[str, Any]]) -> None:
-    class Local(evalkit.Perturbation):
-        families = set()
-        version = "1"
-        label_effect = {"*": "invariant"}
-
-        def perturb(self, text: str) -> str:
-            return text.title()
-
-    data = write("data.jsonl", many[:1_500])
-    summary = run(data, perturbations=[Local], jobs=2)
-    assert summary.perturbations[0].changed == 1_500
 
 
 @pytest.mark.slow
@@ -306,26 +283,6 @@ def test_a_full_disk_is_an_error_that_leaves_nothing(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert [*Path().glob("*out*")] == [*Path().glob(".*out*")] == []
-
-
-def test_rows_may_go_to_a_stream() -> None:
-    stream = io.StringIO()
-    summary = run(write("data.jsonl", statements(3)), stream, perturbations=["shout"])
-    assert summary.out is None
-    assert summary.to_dict()["out"] is None
-    assert len(stream.getvalue().splitlines()) == 3
-
-
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_other_formats_are_read(suffix: str) -> None:
-    import polars as pl
-
-    frame = pl.DataFrame(statements(3)).with_columns(pl.lit("a").alias("extra"))
-    path = Path(f"data.{suffix}")
-    frame.write_csv(path) if suffix == "csv" else frame.write_parquet(path)
-    summary = run(path, perturbations=["shout"], task="sentiment")
-    assert summary.perturbations[0].copies == 3
-    assert read()[0]["extra"] == "a"
 
 
 def test_dates_are_written_as_texts_and_bytes_are_refused() -> None:
@@ -404,16 +361,6 @@ def test_perturbations_whose_copies_would_have_one_uid_are_refused() -> None:
     with pytest.raises(PluginContractError, match="two perturbations are called 'shou"):
         run(data, perturbations=["shout", other])
     assert len(run(data, perturbations=["shout", "shout"]).perturbations) == 1
-
-
-def test_progress_is_told(many: list[dict[str, Any]]) -> None:
-    told: list[tuple[str, float]] = []
-    run(
-        write("data.jsonl", many),
-        progress=lambda text, share: told.append((text, share)),
-    )
-    assert told[0] == ("loading data", 0.0)
-    assert told[-1] == ("perturbing", 1.0)
 
 
 def test_the_originals_are_not_overwritten() -> None:

@@ -13,7 +13,6 @@ import evalkit
 from evalkit.errors import EvalkitError, PluginError
 from evalkit_analysis_robustness import evaluate_perturbed, find_effects
 from evalkit_commands_perturb import perturb, perturb_dataset
-from evalkit_commands_perturb.texts import find_texts, paths_of_texts, read_path
 
 Row = dict[str, Any]
 
@@ -137,13 +136,6 @@ def test_a_whole_example_tells_its_edits_too() -> None:
     assert "context.title" not in copy["edits"]
 
 
-def test_steps_join_their_edits() -> None:
-    copy = only(perturb([chat()], [[Rename, Shout]], task=Chat, edits=True))
-    assert copy["messages"][0]["content"] == "BEA LEFT."
-    (edit, *_) = copy["edits"]["messages[0].content"]
-    assert edit[:2] == [0, 3]
-
-
 def test_a_field_that_is_called_like_a_path_goes_first() -> None:
     row = {"uid": "1", "context.title": "a", "context": {"title": "b"}}
     copy = only(perturb([row], Shout, fields=["context.title"], task=Chat))
@@ -203,14 +195,6 @@ def test_a_task_whose_path_leads_nowhere_is_refused(
 
     with pytest.raises(PluginError, match=rf"tasks/wrong .*perturb_fields.*{text}"):
         perturb([chat()], Shout, task=Wrong)
-
-
-def test_paths_are_read_and_written() -> None:
-    row = {"a": [{"b": ["x", ""]}, {"b": "y"}, 3], "c": "z", "d.e": "w", "n": None}
-    assert [*paths_of_texts(row)] == ["a[].b", "a[].b", "a[].b", "c", "d.e"]
-    fields = [read_path(name) for name in ("a[].b", "c", "d.e", "n.x", "odd[", "a[]")]
-    found = {str(place): text for place, text in find_texts(row, fields)}
-    assert found == {"a[0].b[0]": "x", "a[1].b": "y", "c": "z", "d.e": "w"}
 
 
 def test_a_path_returned_in_place_of_a_field_is_refused() -> None:

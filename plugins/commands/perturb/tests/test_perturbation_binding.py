@@ -1,5 +1,3 @@
-from collections.abc import Mapping
-from random import Random
 from typing import Any
 
 import pytest
@@ -23,47 +21,8 @@ class Shout:
         return text.upper()
 
 
-class SwapFields(Shout):
-    def perturb_example(
-        self, example: Mapping[str, Any], rng: Random
-    ) -> Mapping[str, Any]:
-        first, second = rng.sample(["context", "hypothesis"], 2)
-        return {first: example["hypothesis"], second: example["context"]}
-
-    def expect(self, original_pred: str, perturbed_pred: str) -> str:
-        return "pass" if original_pred == perturbed_pred else "fail"
-
-
 def load(plugin: object) -> Bound:
     return bind(SHOUT, plugin)
-
-
-def test_a_perturbation_is_called_with_the_arguments_that_it_names() -> None:
-    perturb = load(Shout).row_function("perturb")
-    assert perturb(text="quiet", rng=Random(0), task="nli") == "QUIET"
-
-
-def test_it_may_take_examples_and_say_what_it_expects() -> None:
-    bound = load(SwapFields)
-    assert all(map(bound.has, ("perturb", "perturb_example", "expect")))
-    example = {"context": "a", "hypothesis": "b"}
-    changed = bound.row_function("perturb_example")(example=example, rng=Random(0))
-    assert sorted(changed.values()) == ["a", "b"]
-    expect = bound.row_function("expect")
-    offered = {"original": {}, "perturbed": {}, "original_pred": "x"}
-    assert expect(**offered, perturbed_pred="x") == "pass"
-    assert expect(**offered, perturbed_pred="y") == "fail"
-
-
-def test_attributes_are_read() -> None:
-    attributes = load(Shout).attributes
-    assert attributes == {
-        "families": {"robustness"},
-        "version": "1",
-        "label_effect": {"*": "invariant"},
-        "protects": True,
-        "batch_texts": 64,
-    }
 
 
 @pytest.mark.parametrize(

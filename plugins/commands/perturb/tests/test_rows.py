@@ -1,11 +1,8 @@
 import re
 from collections.abc import Mapping, Sequence
 from random import Random
-from typing import Any, ClassVar
+from typing import Any
 
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +11,6 @@ import evalkit
 from evalkit import Parameters
 from evalkit.errors import (
     EvalkitError,
-    PluginContractError,
     PluginError,
     SchemaError,
     UnknownPluginError,
@@ -22,9 +18,7 @@ from evalkit.errors import (
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit_commands_perturb import perturb
-from evalkit_commands_perturb.copying import Perturber
 from evalkit_commands_perturb.edits import Edit, apply_edits
-from evalkit_commands_perturb.scopes import Settings
 
 Row = dict[str, Any]
 
@@ -159,19 +153,6 @@ def test_one_name_everywhere_and_in_the_answers_too() -> None:
     assert asked["answer"] == ["Ann", "Ann B."]
 
 
-def test_labels_of_a_set_are_no_texts_to_change() -> None:
-    class Whatever(Shout):
-        label_effect = {"*": "transforms"}
-
-    assert only(perturb([example()], Whatever, task="sentiment"))["label"] == "neutral"
-
-
-def test_tags_may_be_changed() -> None:
-    row = only(perturb([example(tags=["about:ann", "x"])], Rename, task="sentiment"))
-    assert row["tags"] == ["x"]
-    assert "tags" not in only(perturb([example()], Rename, task="sentiment"))
-
-
 @pytest.mark.parametrize("tags", ["about:ann", [1], {"a": 1}])
 def test_tags_that_are_no_list_of_texts_are_refused(tags: Any) -> None:
     with pytest.raises(SchemaError, match="'7': tags: must be a list of texts"):
@@ -205,13 +186,6 @@ def test_protected_spans_stay_unless_asked() -> None:
     assert only(perturb([row], Bold, task="sentiment"))["statement"] == (
         row["statement"].upper()
     )
-
-
-def test_nothing_but_protected_spans_is_no_change() -> None:
-    row = example(statement="`code`")
-    assert not [*perturb([row], Shout, task="sentiment")]
-    whole = type("All", (Reverse,), {"find_edits": lambda self, texts: [[(0, 6, "x")]]})
-    assert not [*perturb([row], whole, task="sentiment")]
 
 
 def test_settings_that_are_not_the_default_show_in_the_uid() -> None:
@@ -287,12 +261,6 @@ def test_perturbations_one_after_the_other() -> None:
     assert apply_edits("Ann saw Ann.", edits) == found["statement"]
 
 
-@pytest.mark.parametrize("frame", [pl.DataFrame, pd.DataFrame, pa.Table.from_pylist])
-def test_frames_are_taken(frame: Any) -> None:
-    row = only(perturb(frame([example()]), Shout, task="sentiment"))
-    assert row["statement"] == "ANN SAW ANN."
-
-
 def test_what_is_perturbed_already() -> None:
     first = only(perturb([example()], Rename, task="sentiment"))
     with pytest.raises(
@@ -331,27 +299,6 @@ def test_a_field_of_the_data_is_not_written_over(name: str) -> None:
     with pytest.raises(SchemaError, match=f"'7': {name}: copies say under this name"):
         only(perturb([row], Shout, task="sentiment"))
     assert only(perturb([example(**{name: None})], Shout, task="sentiment"))
-
-
-@pytest.mark.parametrize("kind", [Edit, lambda *edit: edit])
-def test_edits_may_come_one_by_one(kind: Any) -> None:
-    class OneByOne(evalkit.Perturbation):
-        families = frozenset({"robustness"})
-        version = "1"
-        label_effect: ClassVar = {"*": "invariant"}
-
-        def find_edits(self, texts: Sequence[str]) -> list[Any]:
-            found = [(0, 1, "Q"), (1, 2, "n"), (3, 4, "Z")]
-            return [(kind(*edit) for edit in found) for _ in texts]
-
-    row = only(perturb([example()], OneByOne, task="sentiment", edits=True))
-    assert row["statement"] == "QnnZsaw Ann."
-    assert row["edits"] == {"statement": [[0, 1, "Q"], [3, 4, "Z"]]}
-
-
-def test_a_copy_by_several_steps_names_what_they_do_together() -> None:
-    row = only(perturb([QUESTION], [[Rename, Shout]], task="qa"))
-    assert (row["label_effect"], row["families"]) == ("transforms", [])
 
 
 QUESTION = {
@@ -405,23 +352,6 @@ def test_order_and_company_do_not_matter() -> None:
     assert len({r["statement"] for r in alone}) > 10
 
 
-def test_own_seeding() -> None:
-    class Own(Reverse):
-        def make_rng(self, uid: str, seed: int, variant: int) -> Random:
-            return Random(f"{seed}{uid}{variant}")
-
-        def find_edits(self, texts: Sequence[str], rng: Random) -> list[list[Edit]]:
-            return [[Edit(0, 0, str(rng.random()))] for _ in texts]
-
-    (row,) = perturb([example()], Own, task="sentiment", seed=5)
-    assert row["statement"].startswith(str(Random("570").random()))
-
-
-def test_numbers_as_ids_and_ids_under_id() -> None:
-    row = only(perturb([{"id": 5, "statement": "a"}], Shout, task="sentiment"))
-    assert (row["uid"], row["input_id"]) == ("5_Shout", "5")
-
-
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
@@ -470,15 +400,6 @@ def test_perturbations_that_fail_are_named(changes: Row, words: str) -> None:
     assert words in str(caught.value)
 
 
-def test_an_error_of_evalkit_is_only_named() -> None:
-    def perturb_text(self: Any, text: str) -> str:
-        raise PluginContractError("the lexicon is missing")
-
-    broken = type("Broken", (Shout,), {"perturb": perturb_text})
-    with pytest.raises(PluginContractError, match=r"^perturbations/broken \(.+\): the"):
-        [*perturb([example()], broken, task="sentiment")]
-
-
 def test_arguments_out_of_range() -> None:
     with pytest.raises(EvalkitError, match="variants must be 1 or more, is 0"):
         perturb([], Shout, task="sentiment", variants=0)
@@ -496,12 +417,6 @@ def test_arguments_out_of_range() -> None:
         perturb([], [], task="sentiment")
     with pytest.raises(UnknownPluginError, match="there is no perturbation 'shuot'"):
         perturb([], "shuot", task="sentiment")
-
-
-def perturber(*steps: Any) -> Perturber:
-    resolver = Resolver(Registry())
-    bound = [resolver.bind("perturbations", step) for step in steps]
-    return Perturber(bound, resolver.bind("tasks", "nli"), Settings())
 
 
 @given(st.lists(st.text(), min_size=1, max_size=3), st.integers(0, 3))

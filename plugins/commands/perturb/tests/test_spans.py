@@ -60,14 +60,6 @@ def test_what_is_protected(text: str, spans: list[str]) -> None:
     assert protected(text) == spans
 
 
-def test_a_kind_alone() -> None:
-    text = "`a` 5 www.x.org <b> {x}"
-    assert protected(text, "digits") == ["5"]
-    assert protected(text, "code") == ["`a`"]
-    assert protected(text, "urls", "mark-up") == ["www.x.org", "<b>"]
-    assert protected_spans(text, ()) == []
-
-
 @pytest.mark.parametrize(
     ("edit", "is_kept"),
     [
@@ -87,21 +79,6 @@ def test_edits_that_touch_a_span_are_left_out(
     edit: tuple[int, int, str], is_kept: bool
 ) -> None:
     assert outside([Edit(*edit)], [(2, 5), (8, 10)]) == ([edit] if is_kept else [])
-
-
-@pytest.mark.parametrize(
-    "part", ["a", "a.", "a-", "a1", "+", "a@", "/a", "a/", "a.py", "a:\\\\", "[a "]
-)
-@pytest.mark.slow
-def test_a_long_word_is_searched_once(part: str) -> None:
-    # the square of its length would take minutes
-    text = part * (200_000 // len(part)) + " 1"
-    assert protected_spans(text)[-1] == (len(text) - 1, len(text))
-
-
-def test_without_spans_all_are_kept() -> None:
-    edits = [Edit(0, 1, "x")]
-    assert outside(edits, []) == edits
 
 
 @given(st.text(), st.data())

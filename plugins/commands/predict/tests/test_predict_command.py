@@ -13,7 +13,6 @@ import numpy
 import pytest
 from click.testing import CliRunner, Result
 
-import evalkit
 from evalkit_cli.main import cli
 from evalkit_models_base import Model, predict
 
@@ -172,15 +171,6 @@ def test_several_data_sets_are_asked_about(folder: Path) -> None:
     assert (unknown.exit_code, "did you mean sample-nli" in unknown.stderr) == (1, True)
 
 
-def test_responses_may_be_whole(folder: Path) -> None:
-    done = call(
-        *("eval", "sample-sentiment", "--model", "mine.py:response"),
-        *("-m", "brier", "--json"),
-    )
-    assert done.exit_code == 0, done.stderr
-    assert json.loads(done.stdout)["scores"][0]["value"] is not None
-
-
 @pytest.mark.slow
 def test_copies_are_asked_about_too(folder: Path) -> None:
     lower = ("perturb", "sample-sentiment", "--perturbation", "lowercase")
@@ -241,20 +231,6 @@ def test_a_dry_run_of_an_evaluation_asks_and_scores_nothing(folder: Path) -> Non
     assert not {"asked.txt", "runs", "cache"} & {each.name for each in folder.iterdir()}
     refused = call("eval", "sample-nli", "--dry-run")
     assert "give --model" in refused.stderr
-
-
-def test_a_dry_run_counts_copies_too(folder: Path) -> None:
-    made = call(
-        "perturb", "sample-nli", "--perturbation", "lowercase", "-o", "copies.jsonl"
-    )
-    assert made.exit_code == 0, made.stderr
-    words = ("eval", "sample-nli", "--model", "echo", "--perturbed", "copies.jsonl")
-    found = call(*words, "--limit", "4", "--dry-run", "--json")
-    assert found.exit_code == 0, found.stderr
-    originals, copies = json.loads(found.stdout)
-    assert originals["requests"] == 4
-    assert 0 < copies["requests"] <= 4
-    assert copies["dataset"] == "copies.jsonl"
 
 
 @pytest.mark.parametrize(
@@ -367,35 +343,6 @@ def test_options_of_asking_are_refused_where_nobody_is_asked(
     assert f"Error: {option} means nothing with --dry-run" in done.stderr
 
 
-def test_what_the_environment_says_of_asking_is_for_other_commands(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("EVALKIT_CONCURRENCY", "3")
-    monkeypatch.setenv("EVALKIT_REPLY_CACHE", "0")
-    assert call("eval", "sample-sentiment", "-q").exit_code == 0
-    assert call("predict", "sample-nli", "--model", "echo", "--dry-run").exit_code == 0
-
-
-@pytest.mark.parametrize("option", ["--token-limit", "--cost-limit"])
-def test_what_needs_tokens_is_refused_of_what_says_none(option: str) -> None:
-    words = ("--model", "mine.py:answer", option, "3")
-    done = call("predict", "sample-sentiment", "-o", "x.jsonl", *words)
-    assert (done.exit_code, f"so that {option} means not" in done.stderr) == (1, True)
-    done = call("predict", "sample-sentiment", "--dry-run", *words[:2], "--shots", "2")
-    assert (done.exit_code, "answers inputs without a prom" in done.stderr) == (1, True)
-
-
-@pytest.mark.slow
-def test_beside_a_model_with_a_price_others_may_be_asked() -> None:
-    price = ("--price", "input=1,output=2")
-    words = ("--model", "mine.py:answer", "--model", "constant:answer=neutral")
-    done = call("eval", "sample-sentiment", *words, *price)
-    assert done.exit_code == 0, done.stderr
-    for name in ("mine", "constant"):
-        notice = f"{name} does not say all tokens, so that its cost is not known"
-        assert notice in done.stderr
-
-
 def test_a_dry_run_says_what_it_may_cost() -> None:
     words = ("predict", "sample-nli", "--model", "echo", "--dry-run")
     done = call(*words, "--price", "input=1,output=10,currency=EUR")
@@ -404,14 +351,6 @@ def test_a_dry_run_says_what_it_may_cost() -> None:
         "0.006446 for the input, at most 0.0144 for the output (EUR); nothing was "
         "asked\n"
     )
-
-
-@pytest.mark.slow
-def test_an_evaluation_says_what_asking_told(folder: Path) -> None:
-    words = ("eval", "sample-sentiment", "--model", "mine.py:answer")
-    first = call(*words, "--concurrency", "2")
-    assert "models/answer takes 1 at once, and no more" in first.stderr
-    assert "from the cache" not in call(*words).stderr
 
 
 @pytest.mark.parametrize(
@@ -436,16 +375,6 @@ def test_a_served_name_means_nothing_else_in_runs(
     found = predict(data=rows, task="sentiment", model=Named())
     assert found.model == name
     assert found.system["model"]["describes"]["name"] == served
-
-
-@pytest.mark.slow
-def test_another_name_than_the_served_one_is_said(folder: Path) -> None:
-    Path("a=b.py").write_text(CODE)
-    words = ("eval", "sample-sentiment", "--model", "a=b.py:answer")
-    done = call(*words, "--json")
-    assert json.loads(done.stdout)["model"] == "a-b"
-    assert "notice: a=b is called a-b in its run" in done.stderr
-    assert "is called" not in call(*words, "--model-name", "mine").stderr
 
 
 SLOW = """
@@ -543,15 +472,6 @@ def test_what_is_unknown_beside_the_model_is_not_called_a_model(folder: Path) ->
     assert "add -p FILE" not in done.stderr
 
 
-def test_in_python_a_function_will_do(rows: list[dict[str, Any]]) -> None:
-    def shout(inputs: Any) -> list[str]:
-        return [row["statement"].upper() for row in inputs]
-
-    found = predict(data=rows, task="sentiment", model=shout)
-    assert found.rows[0] == {"id": "0", "label": "TEXT 0"}
-    assert (found.model, found.task, found.failed) == ("shout", "sentiment", 0)
-
-
 def test_a_file_of_python_may_hold_data_classes_and_does_not_end_evalkit() -> None:
     Path("typed.py").write_text(
         "from __future__ import annotations\n"
@@ -581,14 +501,6 @@ def test_answers_of_numpy_and_halves_of_characters_are_written() -> None:
     predicted.save("mine.jsonl")
     found = json.loads(Path("mine.jsonl").read_bytes())
     assert found == {"id": "1", "label": "half \ud83d", "conf": 0.5}
-
-
-def test_what_is_no_json_leaves_no_file() -> None:
-    rows = [{"uid": "1", "statement": "x", "label": "neutral"}]
-    predicted = predict(data=rows, task="sentiment", model=lambda _: [object()])
-    with pytest.raises(evalkit.DataError, match=r"the answer to '1' .*: object is"):
-        predicted.save("none.jsonl")
-    assert not [*Path().glob("*none*")]
 
 
 def test_texts_that_end_an_answer_may_be_tags() -> None:
@@ -724,20 +636,6 @@ def test_what_may_be_meant_by_a_model_is_said(
     (folder / "sub" / "mine.py").write_text(CODE)
     done = call("predict", "sample-nli", "--model", model, "-o", "x.jsonl")
     assert (done.exit_code, meant in done.stderr) == (1, True), done.stderr
-
-
-def test_an_unknown_model_of_eval_is_told_what_model_may_mean(folder: Path) -> None:
-    done = call("eval", "sample-nli", "--model", "ekho")
-    assert "; did you mean echo? Without predictions --model is the" in done.stderr
-    done = call("eval", "sample-nli", "--model", "nothing-near")
-    assert ", random. Without predictions --model is the" in done.stderr
-
-
-def test_nothing_is_suggested_where_nothing_is_near(folder: Path) -> None:
-    for model in ("echo:x", "openai:model=a,b"):
-        done = call("predict", "sample-nli", "--model", model, "-o", "x.jsonl")
-        assert "is not of the form KEY=VALUE" in done.stderr
-        assert "did you mean" not in done.stderr
 
 
 @pytest.mark.slow

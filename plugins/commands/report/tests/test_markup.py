@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from evalkit_commands_report.intervals import make_axis
 from evalkit_commands_report.markup import element, fragment, raw_element, script_json
 
 
@@ -40,28 +39,3 @@ def test_code_that_would_end_its_element_is_refused() -> None:
     assert raw_element("style", "a > b {}") == "<style>a > b {}</style>"
     with pytest.raises(ValueError, match="would end the script element"):
         raw_element("script", "'</SCRIPT>'")
-
-
-@pytest.mark.parametrize(
-    ("values", "scale", "labels"),
-    [
-        ([0.12, 0.97], 100, ["0", "20", "40", "60", "80", "100"]),
-        ([-0.031, 0.052], 100, ["-4", "-2", "0", "2", "4", "6"]),
-        ([0.5], 1, ["0.490", "0.495", "0.500", "0.505", "0.510"]),
-        ([0.0, 0.008], 1, ["0.000", "0.002", "0.004", "0.006", "0.008"]),
-        ([], 100, ["0", "20", "40", "60", "80", "100"]),
-    ],
-)
-def test_an_axis_holds_its_values_and_has_round_ticks(
-    values: list[float], scale: float, labels: list[str]
-) -> None:
-    axis = make_axis(values, scale)
-    assert [text for _, text in axis.ticks] == labels
-    assert all(0 < axis.place(value) < 100 for value in values)
-
-
-@pytest.mark.parametrize("value", [0.0, 1.0])
-def test_an_axis_of_one_value_stays_where_values_can_be(value: float) -> None:
-    axis = make_axis([value], 100, limits=(0.0, 1.0))
-    assert all(0 <= at <= 1 for at, _ in axis.ticks)
-    assert 0 < axis.place(value) < 100

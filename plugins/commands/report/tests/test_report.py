@@ -338,13 +338,6 @@ def test_runs_that_cannot_be_compared_are_shown_with_the_reason(
     assert f"Not compared: other data: {HOSTILE}." in text
 
 
-def test_models_of_one_name_are_told_apart_by_their_runs(
-    results: list[evalkit.Result],
-) -> None:
-    [group] = gather([results[0], results[0]], None)
-    assert [run.label for run in group.runs] == [f"good ({results[0].run_id[:8]})"] * 2
-
-
 def test_of_too_many_tags_the_first_metric_is_kept_and_others_are_named(
     results: list[evalkit.Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -382,19 +375,6 @@ def test_an_unknown_run_and_no_run_are_refused(invoke: Invoke, runs: Path) -> No
     done = invoke("report", "zz", "--runs", str(runs))
     assert done.exit_code == 1
     assert "evalkit: error: " in done.stderr
-
-
-def test_what_ignores_the_input_is_of_the_examples_of_each_run(
-    results: list[evalkit.Result],
-) -> None:
-    """Runs that leave examples out have other baselines."""
-    text = Page(make_page(gather(results, None))).text
-    for model in MODELS:
-        assert f"Without reading the input, on the examples of {model}" in text or (
-            f", {model} (accuracy): always" in text
-        )
-    alone = Page(make_page(gather(results[:1], None))).text
-    assert "Without reading the input (accuracy): always" in alone
 
 
 def test_predictions_without_a_probability_are_counted_as_examples(

@@ -9,10 +9,6 @@ from click.testing import Result as Done
 import evalkit
 from evalkit_analysis_compare import Comparison, compare
 from evalkit_commands_report import comparison_section, gathering
-from evalkit_commands_report.gathering import gather
-from evalkit_commands_report.numbers import flags_of
-from evalkit_commands_report.perturbation_section import effect_table, effects_of
-from evalkit_commands_report.provenance_section import problem_section
 
 from .conftest import Page
 
@@ -50,40 +46,3 @@ def test_many_conclusions_on_tags_are_folded(results: list[evalkit.Result]) -> N
     assert words in page.text
     few = Comparison(found.to_dict(), [row, *of_tags[:5]], found.widest)
     assert "further" not in Page(comparison_section.comparison_body(few)).text
-
-
-def test_flags_and_views_without_a_value_are_explained(
-    results: list[evalkit.Result],
-) -> None:
-    score = results[0].scores[0]
-    flags = flags_of([score._replace(flag="b"), score._replace(flag="a"), None])
-    assert flags == '<p class="note">* a; b</p>'
-    assert flags_of([score]) is None
-    [run] = gather(results[:1], None)[0].runs
-    effects = effects_of(run, "accuracy")
-    assert "Worst" in Page(effect_table(run, effects)).text
-    without = {
-        name: {
-            **views,
-            "worst": views["worst"]._replace(value=None, reason="of whole sets"),
-        }
-        for name, views in effects.items()
-    }
-    page = Page(effect_table(run, without))
-    assert "Worst: of whole sets." in page.text
-    assert page.text.count("Worst") == 1
-
-
-def test_notices_of_all_runs_are_said_once(results: list[evalkit.Result]) -> None:
-    several = results[1:]
-    [group] = gather(several, None)
-    text = Page(problem_section(group, "g")).text
-    common = set.intersection(*(set(result.notices) for result in several))
-    assert common
-    for notice in common:
-        assert text.count(f"notice: {notice}") == 1
-    assert "All runs" in text
-    [alone] = gather(several[:1], None)
-    text = Page(problem_section(alone, "g")).text
-    assert "All runs" not in text
-    assert all(f"notice: {notice}" in text for notice in several[0].notices)

@@ -96,13 +96,6 @@ def test_file_is_read_as_the_publisher_writes_it(write: Write, content: bytes) -
     ]
 
 
-def test_texts_are_kept_to_the_last_blank(write: Write) -> None:
-    write(as_csv())
-    frame = evalkit.Registry().load("datasets", "hatecheck").plugin.load("test")
-    assert frame["statement"].to_list() == TEXTS
-    assert frame["uid"].to_list() == list(GOLD)
-
-
 def test_rows_of_one_template_are_one_cluster(write: Write) -> None:
     write(as_csv())
     result = evaluate()
@@ -158,12 +151,6 @@ def test_missing_column_is_named_with_the_file(
     message = str(caught.value)
     assert f"{file}: has no column {', '.join(absent)}; it has " in message
     assert "focus_lemma" in message
-
-
-def test_columns_that_are_not_needed_may_be_missing(write: Write) -> None:
-    unused = ("", "focus_words", "focus_lemma", "ref_case_id", "case_templ")
-    write(as_csv(header=[name for name in HEADER if name not in unused]))
-    assert evaluate()["accuracy"].value == 1.0
 
 
 @pytest.mark.parametrize(

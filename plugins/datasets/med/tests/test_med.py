@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import evalkit
 from evalkit_datasets_med.publisher import tags_of
@@ -254,22 +252,6 @@ def test_parts_of_a_genre_become_tags(genre: str, expected: list[str]) -> None:
     assert tags_of(genre) == expected
 
 
-Part = st.text(st.characters(exclude_characters=":\t\n"), min_size=1, max_size=5)
-
-
-@given(st.lists(Part.filter(lambda part: part == part.strip())))
-def test_part_that_is_not_known_is_kept_as_it_is(parts: list[str]) -> None:
-    values = [tag.partition(":")[2] for tag in tags_of(":".join(parts))]
-    assert values == parts
-
-
-def test_part_given_twice_counts_once(write: Write) -> None:
-    write(as_tsv([("1", "npi:npi", "a", "b", "neutral")]))
-    result = evaluate({"1": "neutral"})
-    assert result.examples is not None
-    assert result.examples["tags"].to_list() == [["phenomenon:npi"]]
-
-
 # Predictions
 
 
@@ -339,11 +321,6 @@ def test_names_of_both_kinds_in_prob_are_refused(write: Write) -> None:
         "prob.entailed",
         "prob.entailment",
     ]
-
-
-def test_example_that_is_a_contradiction_would_be_scored_as_one(write: Write) -> None:
-    write(changed(4, "contradiction"))
-    assert evaluate({**GOLD, "7": "contradictory"})["accuracy"].value == 1.0
 
 
 # The console script

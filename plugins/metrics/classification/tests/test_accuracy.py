@@ -89,8 +89,3 @@ def test_what_is_equal_is_right(
     found = evalkit.score(name, predictions, targets)[name]
     assert found.value == pytest.approx(value)
     assert found.n == len(targets)
-
-
-def test_texts_are_compared_with_numbers_as_texts() -> None:
-    found = evalkit.score("accuracy", ["1", "2", "1.0"], [1, 1, 1])
-    assert found["accuracy"].value == 1 / 3

@@ -8,7 +8,6 @@ from row_groups import rows_by_group
 from sklearn.metrics import f1_score, recall_score
 
 import evalkit
-from evalkit import PluginContractError, Registry
 
 from .tagged_rows import DECLARED, one, rows_of_examples
 
@@ -106,11 +105,6 @@ def test_listed_classes_that_do_not_occur_are_null_with_the_reason(name: str) ->
     assert found.value is None
     assert found.reason is not None
     assert found.reason.endswith("of any of the classes")
-
-
-def test_balanced_accuracy_takes_no_labels() -> None:
-    with pytest.raises(PluginContractError, match="labels"):
-        Registry().load("metrics", "balanced-accuracy", {"labels": "seen"})
 
 
 @pytest.mark.parametrize("name", ["micro-f1", "weighted-f1", "balanced-accuracy"])

@@ -196,15 +196,6 @@ def test_calibration_errors_have_no_interval_and_say_so() -> None:
     assert area.headline.ci_method == "bootstrap"
 
 
-@pytest.mark.parametrize(
-    "parameters", ["bins=0", "bins=1001", "binning=quantile", "coverage=0"]
-)
-def test_parameters_out_of_range_are_refused(parameters: str) -> None:
-    name = "selective-accuracy" if "coverage" in parameters else "ece"
-    with pytest.raises(evalkit.PluginError, match=parameters.partition("=")[0]):
-        score(f"{name}:{parameters}", [(0.5, True)])
-
-
 @pytest.mark.parametrize("name", METRICS)
 def test_where_no_response_has_probabilities_that_is_the_reason(name: str) -> None:
     found = evalkit.score(name, ["a"], ["a"], fields={"prob": [None]})[name]

@@ -8,7 +8,6 @@ from sklearn.metrics import f1_score, recall_score
 
 import evalkit
 from evalkit import MetricError, PluginContractError, Registry
-from evalkit_metrics_classification.macro import MacroMetric
 
 from .tagged_rows import DECLARED, one, rows_of_examples
 
@@ -183,12 +182,6 @@ def test_a_label_that_is_not_declared_is_an_error_that_names_the_labels(
         evalkit.score(f"{name}:labels={labels}", ["a"], ["a"], labels=["a", "b"])
 
 
-def test_a_class_that_nobody_declared_and_nobody_has_is_flagged() -> None:
-    found = one("macro-f1:labels=dog", ["cat"], ["cat"])
-    assert found.value == 0.0
-    assert found.flag == "one class: cat; neither in answers nor in predictions: dog"
-
-
 @pytest.mark.parametrize(
     ("labels", "rule"),
     [
@@ -211,33 +204,9 @@ def test_labels_that_mean_nothing_are_refused(
         Registry().load("metrics", name, {"labels": labels})
 
 
-@pytest.mark.parametrize(
-    ("labels", "full"),
-    [
-        ("gold", "macro-f1"),
-        ("seen", "macro-f1:labels=seen"),
-        ("a", "macro-f1:labels=a"),
-        (["a"], "macro-f1:labels=a"),
-        (("b", "a"), "macro-f1:labels=b/a"),
-        (["gold", "seen"], "macro-f1:labels=gold/seen"),
-    ],
-)
-def test_a_choice_of_labels_is_a_part_of_the_name(labels: Any, full: str) -> None:
-    bound = Registry().load("metrics", "macro-f1", {"labels": labels})
-    assert bound.name == full
-
-
 def test_a_class_outside_of_the_list_is_only_a_miss() -> None:
     # of `a`: two examples, one hit, two predictions, one of them for an example of `c`
     predictions, targets = ["a", "b", "a", "c"], ["a", "a", "c", "c"]
     assert one("macro-f1:labels=a", predictions, targets).value == 0.5
     # `b` has a prediction and no example
     assert one("macro-f1:labels=a/b", predictions, targets).value == 0.25
-
-
-def test_a_subclass_must_say_what_a_class_scores() -> None:
-    class Unfinished(MacroMetric):
-        pass
-
-    with pytest.raises(MetricError, match="Unfinished does not define class_score"):
-        evalkit.score(Unfinished, ["a"], ["a"])

@@ -9,7 +9,7 @@ from row_groups import rows_by_group
 from sklearn.metrics import f1_score, precision_score, recall_score
 
 import evalkit
-from evalkit import MetricError, PluginContractError
+from evalkit import MetricError
 
 from .tagged_rows import DECLARED, one, rows_of_examples
 
@@ -151,44 +151,6 @@ def test_a_label_that_is_not_declared_is_an_error_that_names_the_labels(
     assert str(caught.value).endswith(": irony, non-irony")
 
 
-@pytest.mark.parametrize("label", ["n/a", "ü", "a b", "a:b", "#"])
-def test_a_label_may_hold_any_mark_that_separates_no_parameters(label: str) -> None:
-    found = one(f"f1:label={label}", [label, "x"], [label, "y"], labels=None)
-    assert (found.metric, found.value) == (f"f1:label={label}", 1.0)
-
-
-@pytest.mark.parametrize("name", SKLEARN)
-@pytest.mark.parametrize("declared", [None, ["", "x"]])
-def test_the_empty_label_is_a_class_and_never_the_main_score(
-    name: str, declared: list[str] | None
-) -> None:
-    predictions, targets = ["", "x", "x"], ["", "", "x"]
-    result = evalkit.score(name, predictions, targets, labels=declared)
-    assert result.headline is None
-    expected = {
-        f"{name}#{shown}": by_scikit_learn(
-            name, label, list(zip(predictions, targets, strict=True))
-        )
-        for label, shown in (("", '""'), ("x", "x"))
-    }
-    assert {score.metric: score.value for score in result.scores} == expected
-
-
-def test_labels_of_quotation_marks_keep_apart_from_the_empty_one() -> None:
-    labels = ["", '"', '""', '"a"', 'a"']
-    result = evalkit.score("f1", labels, labels)
-    assert sorted(score.metric for score in result.scores) == sorted(
-        ['f1#""', 'f1#"""', 'f1#""""', 'f1#"a"', 'f1#a"']
-    )
-    assert {score.value for score in result.scores} == {1.0}
-
-
-def test_a_label_that_is_no_text_is_refused() -> None:
-    wanted = "parameter label must be a valid string, got 3"
-    with pytest.raises(PluginContractError, match=wanted):
-        evalkit.Registry().load("metrics", "f1", {"label": 3})
-
-
 @pytest.mark.parametrize("name", SKLEARN)
 def test_a_missing_prediction_is_a_miss_and_no_prediction_of_any_class(
     name: str,
@@ -196,10 +158,6 @@ def test_a_missing_prediction_is_a_miss_and_no_prediction_of_any_class(
     found = one(f"{name}:label=a", ["a", None, None], ["a", "a", "b"])
     assert found.value == {"f1": 2 / 3, "precision": 1.0, "recall": 0.5}[name]
     assert found.n == 3
-
-
-def test_labels_may_be_numbers() -> None:
-    assert one("f1:label=2", [1, 2, 2], [1, 2, 1]).value == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize("name", SKLEARN)

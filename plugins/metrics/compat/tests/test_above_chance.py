@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pydantic import BaseModel
 
 import evalkit
@@ -69,33 +67,6 @@ def test_a_declared_best_score_and_no_floor_are_those_of_the_formula() -> None:
         evalkit.score("above-chance:metric=accuracy,chance=0.5,best=95", said, gold)
 
 
-rows = st.lists(
-    st.tuples(
-        st.sampled_from([*LABELS, None]),
-        st.sampled_from(LABELS),
-        st.lists(st.sampled_from(["f:x", "f:y"]), max_size=2),
-    ),
-    min_size=1,
-    max_size=12,
-)
-
-
-@settings(max_examples=12, deadline=None)
-@given(drawn=rows)
-@pytest.mark.slow
-def test_every_tag_has_its_own(drawn: list[Any]) -> None:
-    said, gold, tags = (list(column) for column in zip(*drawn, strict=True))
-    options: dict[str, Any] = {"labels": LABELS, "tags": tags}
-    inner = evalkit.score("balanced-accuracy", said, gold, **options)
-    found = evalkit.score("above-chance", said, gold, **options)
-    by_tag = {each.tag: each for each in found.scores if each.aggregate is None}
-    for each in inner.scores:
-        if each.aggregate is None:
-            assert each.value is not None
-            wanted = rescaled(each.value, 1 / 3)
-            assert by_tag[each.tag].value == pytest.approx(wanted, abs=1e-12)
-
-
 def test_a_clipped_score_says_so() -> None:
     said, gold = drawn(40, 0.0)
     worse = main("above-chance:chance=0.6", said, gold, labels=LABELS)
@@ -104,14 +75,6 @@ def test_a_clipped_score_says_so() -> None:
     assert worse.ci is None
     better = main("above-chance", *drawn(40, 0.9), labels=LABELS)
     assert better.flag is None
-
-
-def test_chance_is_not_that_of_the_loaded_rows() -> None:
-    one = main("above-chance", ["a"], ["a"], labels=LABELS)
-    assert one.value == 1.0
-    no_labels = main("above-chance", ["a"], ["a"])
-    assert no_labels.value is None
-    assert no_labels.reason == "chance=labels, but the data set declares no labels"
 
 
 def test_chance_that_is_the_best_score_leaves_nothing() -> None:
@@ -181,51 +144,6 @@ def test_an_example_without_choices_is_not_scored() -> None:
     assert (problem.id, problem.reason) == ("19", "the example has no choices")
 
 
-def test_replications_are_averaged() -> None:
-    said = [
-        {"id": str(n), "answer": answer, "_replication_": replication}
-        for replication, answers in (("1", "0000"), ("2", "0001"))
-        for n, answer in enumerate(answers)
-    ]
-    data = [{"uid": str(n), "answer": "0"} for n in range(4)]
-    found = evalkit.evaluate(
-        data=data,
-        predictions=said,
-        task=Choosing,
-        model="m",
-        metrics=["above-chance:metric=accuracy,chance=0.5"],
-    ).headline
-    assert found.value == pytest.approx((1.0 + 0.5) / 2)
-    assert found.ci is not None
-
-
-def test_clusters_and_facets_are_those_of_the_metric() -> None:
-    said, gold = drawn(60, 0.8)
-    data = [
-        {"uid": str(n), "answer": each, "tags": [f"f:{n % 2}"], "topic": str(n // 3)}
-        for n, each in enumerate(gold)
-    ]
-    answers = [{"id": str(n), "answer": each} for n, each in enumerate(said)]
-    result = evalkit.evaluate(
-        data=data,
-        predictions=answers,
-        task=Choosing,
-        model="m",
-        cluster="topic",
-        metrics=["accuracy", "above-chance:metric=accuracy,chance=0.5"],
-    )
-    inner, found = (
-        {(each.tag, each.aggregate): each for each in result.scores if each.metric == n}
-        for n in result.metrics
-    )
-    assert found.keys() == inner.keys()
-    for key in [(None, None), ("f:0", None)]:
-        assert found[key].value == pytest.approx(rescaled(inner[key].value, 0.5))
-        assert found[key].ci_method == "bootstrap-clustered"
-    [macro] = [each for each in found.values() if each.aggregate == "macro:f"]
-    assert macro.ci is not None
-
-
 def test_the_run_names_the_metric_and_its_code(tmp_path: Path) -> None:
     choosing([2, 2], [True, False], out=tmp_path)
     [path] = tmp_path.glob("*/*/run.json")
@@ -261,24 +179,3 @@ def test_the_run_names_the_metric_and_its_code(tmp_path: Path) -> None:
 def test_what_cannot_be_rescaled_is_refused(parameters: str, message: str) -> None:
     with pytest.raises(PluginContractError, match=message):
         evalkit.score(f"above-chance:{parameters}", ["a"], ["a"])
-
-
-def test_several_parameters_of_the_metric_are_part_of_its_name() -> None:
-    name = "above-chance:metric=macro-f1:labels=a/b"
-    result = evalkit.score(f"{name},chance=0.2", *drawn(30, 0.7), labels=LABELS)
-    inner = evalkit.score("macro-f1:labels=a/b", *drawn(30, 0.7), labels=LABELS)
-    value = inner.scores[0].value
-    assert value is not None
-    assert result.scores[0].value == pytest.approx(rescaled(value, 0.2))
-
-
-def test_a_chance_beyond_the_best_score_is_refused() -> None:
-    name = "above-chance:metric=accuracy,chance=2"
-    with pytest.raises(PluginContractError, match="scores of accuracy go from 0 to 1"):
-        evalkit.score(name, ["a"], ["a"])
-
-
-def test_a_chance_below_the_best_score_of_what_is_to_be_low_is_refused() -> None:
-    name = "above-chance:metric=wer,chance=-1"
-    with pytest.raises(PluginContractError, match="scores of wer go from 0"):
-        evalkit.score(name, ["a"], ["a"])

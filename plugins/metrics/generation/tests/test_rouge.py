@@ -151,10 +151,3 @@ def test_an_object_takes_words_from_each_dataset_anew() -> None:
         for each in (English, Chinese, English)
     ]
     assert values[0] == values[2] == 0.5 != values[1]
-
-
-def test_it_is_stored_as_a_share_and_shown_as_a_percentage() -> None:
-    found = evalkit.score("rouge", ["a b", "a"], ["a c", "a"])["rouge#1"]
-    assert (found.value, found.unit, found.scale) == (0.75, "%", 100.0)
-    assert found.ci_method == "t"
-    assert (found.min, found.max) == (0.5, 1.0)

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 import evalkit
 from evalkit_analysis_compare import compare
-from evalkit_analysis_robustness import evaluate_perturbed, find_effects
+from evalkit_analysis_robustness import evaluate_perturbed
 
 COUNTS = st.integers(1, 2**53)
 AMOUNTS = st.floats(1e-6, 1e12)
@@ -128,12 +128,6 @@ def test_a_key_that_is_not_there_is_the_reason(
     assert (found.value, found.reason) == (None, f"job has no `{key}`")
 
 
-@pytest.mark.parametrize("name", NEEDED)
-def test_keys_that_a_score_does_not_need_may_be_lacking(name: str) -> None:
-    job = {key: FULL[key] for key in (*NEEDED[name], "currency")}
-    assert score(name, job).value == score(name, FULL).value
-
-
 def test_division_by_zero_is_null() -> None:
     assert score("examples-per-second", {**FULL, "examples": 0}).value == 0.0
     found = score("examples-per-second", {**FULL, "examples": 0, "seconds": 0})
@@ -186,36 +180,6 @@ def test_without_a_file_the_reason_names_it(tmp_path: Path) -> None:
     assert result.status == "complete"
 
 
-@pytest.mark.parametrize("policy", ["wrong", "skip"])
-def test_missing_predictions_change_nothing(tmp_path: Path, policy: str) -> None:
-    path = predict(tmp_path, {**FULL, "examples": 2}, ids=[0, 3])
-    result = evaluate(path, on_missing=policy)
-    assert result["examples-per-second"].value == 0.25
-    assert not [text for text in result.notices if "m.job.json" in text]
-    assert result["examples-per-second"].bound_low is None
-
-
-def test_answers_to_replications_are_one_score(tmp_path: Path) -> None:
-    rows = [
-        {"id": row["uid"], "label": "a", "_replication_": k}
-        for k in (1, 2)
-        for row in DATA
-    ]
-    path = tmp_path / "m.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (tmp_path / "m.job.json").write_text(json.dumps({**FULL, "examples": 8}))
-    result = evaluate(path)
-    found = result["examples-per-second"]
-    assert (found.value, found.n, found.stddev_replications) == (1.0, 4, None)
-    assert not result.notices
-
-
-def test_the_main_score_may_be_one_of_the_job(tmp_path: Path) -> None:
-    result = evaluate(predict(tmp_path, FULL), metrics=["peak-memory"])
-    assert result["peak-memory"].value == 1.5
-    assert result.record.baselines is None
-
-
 def test_a_run_is_scored_again_verified_and_compared(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     first = evaluate(predict(tmp_path, FULL), metrics=["accuracy"], out=runs)
@@ -239,48 +203,6 @@ def test_parts_of_one_file_have_one_job(tmp_path: Path) -> None:
     merged = evalkit.merge(parts)
     assert [merged[name].value for name in NAMES] == [*EXPECTED]
     assert not [text for text in merged.notices if "job" in text]
-
-
-PARTS = (
-    {**FULL, "examples": 1, "cost": 0.25},
-    {**FULL, "examples": 1, "seconds": 2.0, "peak_memory_gib": 2.5},
-    {**FULL, "examples": 2, "input_tokens": 2, "cost": 1},
-)
-
-
-def evaluate_part(folder: Path, n: int, job: Any, ids: Sequence[int]) -> Any:
-    """Score the predictions of some examples, made in a job of their own."""
-    path = predict(folder, job, name=f"m{n}", ids=ids)
-    rows = [row for row in DATA if int(row["uid"]) in ids]
-    return evalkit.evaluate(
-        data=rows,
-        predictions=path,
-        task=Task,
-        metrics=METRICS,
-        model="m",
-        out=folder / "runs",
-    )
-
-
-def test_runs_of_several_jobs_are_merged_without_a_job(tmp_path: Path) -> None:
-    ids = ((0,), (1,), (2, 3))
-    numbered = enumerate(zip(PARTS, ids, strict=True))
-    merged = evalkit.merge([evaluate_part(tmp_path, n, *each) for n, each in numbered])
-    assert {merged[name].value for name in NAMES} == {None}
-
-
-def test_perturbed_copies_have_no_part_in_it(tmp_path: Path) -> None:
-    copies = [
-        {**row, "uid": f"{row['uid']}_Case", "input_id": row["uid"]} for row in DATA
-    ]
-    copies = [{**row, "perturbation": "case"} for row in copies]
-    said = [{"id": row["uid"], "label": "a"} for row in copies]
-    path = predict(tmp_path, FULL)
-    result = evaluate(path, perturbed=[copies], perturbed_predictions=[said])
-    under = {s.metric for s in find_effects(result).scores}
-    assert under == {"accuracy"}
-    assert result["peak-memory"].value == 1.5
-    assert not result.errors
 
 
 def test_the_job_is_part_of_the_id_of_a_run(tmp_path: Path) -> None:

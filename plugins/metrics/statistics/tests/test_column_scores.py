@@ -39,12 +39,6 @@ def test_examples_without_a_verdict_are_not_scored(
     assert (found.value, found.n) == (expected, n)
 
 
-def test_the_direction_is_the_users() -> None:
-    assert score("column-rate:of=v", [1, 0]).higher_is_better is True
-    name = "column-rate:of=v,lower_is_better=true"
-    assert score(name, [1, 0]).higher_is_better is False
-
-
 @pytest.mark.parametrize(
     ("name", "verdict", "message"),
     [

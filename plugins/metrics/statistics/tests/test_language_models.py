@@ -154,17 +154,6 @@ def test_fields_that_no_response_has_are_named() -> None:
     assert "logprob" in str(found["perplexity"].reason)
 
 
-def test_fields_are_read_beside_other_predictions() -> None:
-    said = {"logprob": -3.0, "num_tokens": 3}
-    found = evalkit.evaluate(
-        data=[{"uid": "1", "statement": "Good.", "label": "positive"}],
-        predictions=[{"id": "1", "label": "positive", **said}],
-        task="sentiment",
-        metrics=["perplexity"],
-    )
-    assert found["perplexity"].value == pytest.approx(math.e)
-
-
 lists_of_tokens = st.lists(
     st.tuples(st.booleans(), st.lists(st.floats(-9, 0), max_size=6)),
     min_size=1,
@@ -209,12 +198,6 @@ def test_numbers_beside_the_list_must_be_those_of_the_list() -> None:
         score_tokens(*tokens, num_tokens=[3, 2])
     with pytest.raises(evalkit.MetricError, match=r"'logprob' -3.1 beside .* it -3 "):
         score_tokens(*tokens, logprob=[-3.1, None])
-
-
-@pytest.mark.parametrize("tokens", [([None], [None]), ([], []), ([None], []), ([],)])
-def test_lists_that_hold_nothing_count_nothing(tokens: Any) -> None:
-    found = score_tokens(*tokens)
-    assert (found.value, found.reason) == (None, "the sum of `num_tokens` is 0")
 
 
 @pytest.mark.parametrize("name", ["bits-per-byte", "bits-per-character"])

@@ -56,14 +56,6 @@ def test_it_is_the_jaccard_index_for_the_set_and_every_tag(rows: list[Row]) -> N
     )
 
 
-@given(rows=st.lists(st.tuples(st.none() | items, items), min_size=1, max_size=8))
-def test_lists_are_sets(rows: list[tuple[list[str] | None, list[str]]]) -> None:
-    predictions, targets = (list(column) for column in zip(*rows, strict=True))
-    found = evalkit.score(NAME, predictions, targets, answer_kind="all-of")[NAME]
-    expected = [0.0 if p is None else iou({*p}, {*t}) for p, t in rows]
-    assert found.value == pytest.approx(sum(expected) / len(rows), abs=1e-12)
-
-
 class Question(BaseModel):
     uid: str
 

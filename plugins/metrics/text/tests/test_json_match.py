@@ -153,16 +153,6 @@ def test_an_answer_that_is_no_json_is_not_scored() -> None:
     assert result.problems[0].reason == "no acceptable answer is JSON"
 
 
-def test_fields_that_are_called_like_scores_are_told_apart() -> None:
-    found = parts('{"valid": 1}', '{"valid": 2, "b": 3}', "valid/b/c/b")
-    assert found == {
-        **{"": 0.0, "#fields": 0.0, "#valid": 1.0},
-        **{'#"valid"': 0.0, "#b": 0.0, "#c": None},
-    }
-    result = evalkit.score(f"{NAME}:fields=c", ["{}"], ["{}"])
-    assert result[f"{NAME}:fields=c#c"].reason == "no answer has the field 'c'"
-
-
 def test_the_main_score_has_wilsons_interval_and_the_others_the_deltas() -> None:
     said, wanted = ['{"a": 1, "b": 2}'] * 4, ['{"a": 1, "b": 2}'] * 3 + ['{"a": 1}']
     result = evalkit.score(NAME, said, wanted)

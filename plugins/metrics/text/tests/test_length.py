@@ -1,11 +1,9 @@
 import re
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
 
 import evalkit
 
@@ -25,28 +23,3 @@ def test_a_missing_prediction_has_no_length() -> None:
     found = evalkit.score("length", ["a b", None], ["", ""])["length#words"]
     assert found.value is None
     assert "without a prediction" in (found.reason or "")
-
-
-class Turn(BaseModel):
-    uid: str
-
-
-class Reply(BaseModel):
-    id: str
-    text: str
-
-
-class Conversation(evalkit.TaskIO):
-    Input = Turn
-    Output = Reply
-    answer_field = "text"
-    answer_kind = "none"
-    perf_metric = "length"
-    example: Any = {"uid": "1"}
-
-
-def test_no_answers_are_needed() -> None:
-    rows = [{"id": "1", "text": "It rained."}, {"id": "2", "text": "No"}]
-    data = [{"uid": "1"}, {"uid": "2"}]
-    result = evalkit.evaluate(data, rows, task=Conversation, metrics=["length"])
-    assert result["length#words"].value == 1.5

@@ -137,20 +137,6 @@ def test_a_missing_prediction_is_never_right(target: list[Span]) -> None:
     assert (found.value, found.n) == (0.0, 1)
 
 
-def test_a_gold_span_counts_once() -> None:
-    assert score([([span(0, 3)] * 2, [span(0, 3)])])[NAME].value == pytest.approx(2 / 3)
-
-
-def test_types_that_are_called_like_scores_are_told_apart() -> None:
-    labels = ("precision", '"partial"', "", None)
-    rows = [([span(0, 3, label)], [span(0, 3, label)]) for label in labels]
-    result = score([*rows, ([span(0, 3, "precision")], [])])
-    names = {each.metric.partition("#")[2] for each in result.scores}
-    wanted = {"", "precision", "recall", "partial", '"precision"', '""partial""'}
-    assert names == wanted
-    assert result[f'{NAME}#"precision"'].value == pytest.approx(2 / 3)
-
-
 def test_fields_may_have_other_names() -> None:
     given = [{"from": 0, "to": 2, "kind": "x"}]
     name = f"{NAME}:start=from,end=to,label=kind"

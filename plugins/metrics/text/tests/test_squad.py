@@ -11,8 +11,7 @@ from row_groups import rows_by_group
 from scipy import stats
 
 import evalkit
-from evalkit import DataError, MetricError, Score
-from evalkit_metrics_text.comparison import ComparisonMetric
+from evalkit import Score
 
 NAMES = ["squad-f1", "squad-em"]
 
@@ -219,18 +218,3 @@ def test_f1_has_wilsons_interval_of_a_mean() -> None:
     assert found.se == pytest.approx(error)
     assert found.stddev == pytest.approx(np.std(scores))
     assert found.ci_method == "t"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_lists_of_what_is_no_text_are_refused(name: str) -> None:
-    with pytest.raises(DataError, match="must be lists of texts"):
-        evalkit.score(name, ["a"], [[1, 2]])
-
-
-def test_a_subclass_must_say_how_it_compares() -> None:
-    class Unfinished(ComparisonMetric[str]):
-        def form_of(self, text: str) -> str:
-            return text
-
-    with pytest.raises(MetricError, match="Unfinished does not define compare"):
-        evalkit.score(Unfinished, ["a"], ["a"])

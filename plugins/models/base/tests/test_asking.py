@@ -19,14 +19,12 @@ import evalkit
 from evalkit.places import cache_folder
 from evalkit_models_base import (
     Asked,
-    BoundModel,
     Continuation,
     Model,
     NotAnswered,
     Reply,
     Request,
     Usage,
-    asking,
     predict,
     text_reply,
 )
@@ -250,100 +248,6 @@ def test_of_a_batch_only_what_failed_is_asked_again(rows: Rows) -> None:
     ]
 
 
-def test_questions_are_made_as_they_are_needed(scripted: Any) -> None:
-    model = scripted(str.upper)
-    bound = BoundModel.of(
-        evalkit.catalog.Resolver(evalkit.Registry()).bind("models", model)
-    )
-    taken = []
-
-    def questions() -> Any:
-        for n in range(10_000):
-            taken.append(n)
-            yield asking.Question(str(n), Request(prompt=str(n)))
-
-    async def first_ones() -> int:
-        asker = asking.Asker(bound, Asked(), None, 10_000)
-        count = 0
-        async for _ in asker.answers(questions()):
-            count += 1
-            if count == 100:
-                return len(taken)
-        return 0
-
-    assert asyncio.run(first_ones()) <= 100 + 256
-
-
-@pytest.mark.slow
-def test_one_that_waits_holds_up_no_others(rows: Rows, scripted: Any) -> None:
-    times: dict[str, float] = {}
-    many = [{**rows[0], "uid": str(n), "statement": f"text {n}"} for n in range(100)]
-
-    def answer(text: str) -> Any:
-        first = times.setdefault(text, time.monotonic())
-        is_busy = text == "text 0" and time.monotonic() - first < 0.5
-        return evalkit.TryAgain("busy", 0.5) if is_busy else "neutral"
-
-    ask(many, scripted(answer), retries=9)
-    assert max(times.values()) - times["text 0"] < 0.5
-
-
-def test_what_a_batch_was_answered_is_kept_while_one_of_it_waits(
-    rows: Rows, cache: Path
-) -> None:
-    counts = []
-
-    class Looking(Batching):
-        def generate(self, requests: Any) -> list[Reply]:
-            with contextlib.closing(sqlite3.connect(cache / "replies.sqlite")) as kept:
-                counts.append(kept.execute("SELECT count(*) FROM replies").fetchone())
-            return super().generate(requests)
-
-    model = Looking()
-    done, late = text_reply("x"), Reply(error="busy", is_retriable=True)
-    model.failures = [[done, late, done, done, late]]
-    ask(rows[:5], model)
-    assert counts == [(0,), (3,)]
-
-
-def test_a_fatal_reply_waits_for_no_other_of_its_batch(rows: Rows) -> None:
-    model = Batching()
-    late = Reply(error="busy", is_retriable=True, retry_after=300)
-    model.failures = [[late, Reply(error="no key", is_fatal=True), late]]
-    started = time.monotonic()
-    with pytest.raises(AskingEnded, match="no key"):
-        ask(rows[:3], model)
-    assert time.monotonic() - started < 5
-    assert model.batches == [3]
-
-
-def test_what_a_batch_asks_is_kept_when_one_fails_that_it_waits_for(
-    rows: Rows,
-) -> None:
-    """The second batch asks two, and waits for one of the first."""
-
-    class Failing(Cached):
-        abilities = ("text",)
-        batch_requests = 3
-        concurrency = 2
-
-        def describe(self) -> dict[str, str]:
-            return {"name": "failing"}
-
-        def generate(self, requests: Any) -> list[Reply]:
-            if requests[0].prompt == "text 0":
-                time.sleep(0.05)
-                return [Reply(error="no key", is_fatal=True)] * len(requests)
-            time.sleep(0.2)
-            return [text_reply("neutral")] * len(requests)
-
-    again = {**rows[1], "uid": "again"}
-    given = [*rows[:3], rows[3], again, rows[4]]
-    with pytest.raises(AskingEnded, match="no key"):
-        ask(given, Failing())
-    assert ask(rows[3:5], Failing()).from_cache == 2
-
-
 def test_a_model_is_closed_that_is_not_asked(rows: Rows) -> None:
     class Closing(Batching):
         closed = 0
@@ -357,13 +261,6 @@ def test_a_model_is_closed_that_is_not_asked(rows: Rows) -> None:
     assert (model.closed, model.batches) == (1, [])
     ask(rows, model)
     assert model.closed == 2
-
-
-def test_it_works_where_a_loop_runs_already(rows: Rows, scripted: Any) -> None:
-    async def within() -> Any:
-        return ask(rows, scripted(str.upper))
-
-    assert len(asyncio.run(within()).rows) == 12
 
 
 def test_a_cache_that_is_broken_is_named(
@@ -437,15 +334,6 @@ def test_limits_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
         Asked(**wrong)
 
 
-def test_errors_are_allowed_by_share_or_count() -> None:
-    assert Asked(max_errors=0.05).errors_allowed(100) == 5
-    assert Asked(max_errors=0.05).errors_allowed(19) == 1
-    assert Asked(max_errors=0.05).errors_allowed(2) == 1
-    assert Asked(max_errors=0.05).errors_allowed(1) == 0
-    assert Asked(max_errors=0.0).errors_allowed(1000) == 0
-    assert Asked(max_errors=7).errors_allowed(10) == 7
-
-
 def test_a_server_is_not_waited_for_all_day(rows: Rows, scripted: Any) -> None:
     model = scripted(lambda text: evalkit.TryAgain("busy", 86_400))
     found = ask(rows[:1], model, max_errors=1)
@@ -467,17 +355,6 @@ def test_offline_the_cache_answers(
         ask(rows[:4], far)
     assert far.asked == []
     assert ask(rows[:4], Near(str.lower)).failed == 0
-
-
-def test_what_was_answered_is_kept_when_others_of_its_batch_end_the_work(
-    rows: Rows,
-) -> None:
-    model = Batching()
-    done = text_reply("neutral")
-    model.failures = [[done, done, Reply(error="no key", is_fatal=True), done]]
-    with pytest.raises(AskingEnded, match="no key"):
-        ask(rows[:4], model)
-    assert ask(rows[:4], model).from_cache == 3
 
 
 def test_of_examples_that_say_the_same_the_first_reply_stands(
@@ -515,26 +392,6 @@ def test_requests_a_minute_have_a_limit_that_those_sent_again_keep(
     assert times[3] - times[0] >= 0.14
 
 
-def test_nothing_is_sent_again_when_the_work_has_ended(
-    rows: Rows, scripted: Any
-) -> None:
-    def answer(text: str) -> Any:
-        is_end = text == "text 1"
-        fatal = Reply(error="wrong key", is_fatal=True)
-        return fatal if is_end else evalkit.TryAgain("busy", 0.05)
-
-    model = scripted(answer)
-    with pytest.raises(AskingEnded, match="wrong key"):
-        ask(rows[:2], model, retries=50)
-    assert len(model.asked) == 2
-
-
-def test_who_did_not_wait_any_longer_is_said(rows: Rows, scripted: Any) -> None:
-    model = scripted(lambda text: TimeoutError("the socket"))
-    found = ask(rows[:1], model, retries=0, max_errors=1)
-    assert found.errors == {"no reply in time: the socket": 1}
-
-
 def test_an_interrupt_ends_asking_where_a_loop_runs_already(
     rows: Rows, scripted: Any
 ) -> None:
@@ -560,14 +417,6 @@ def test_an_interrupt_ends_asking_where_a_loop_runs_already(
     assert "evalkit-ask" not in {each.name for each in threading.enumerate()}
 
 
-def test_an_error_that_is_null_is_none(rows: Rows) -> None:
-    def answer(inputs: Any) -> list[dict[str, Any]]:
-        return [{"label": "neutral", "error": None} for _ in inputs]
-
-    found = predict(data=rows, task="sentiment", model=answer)
-    assert (found.failed, found.errors) == (0, {})
-
-
 class Saying(Model):
     """Says what it was made with, and nothing of that in advance."""
 
@@ -586,20 +435,6 @@ def test_no_model_gets_the_replies_of_another_of_its_class(rows: Rows) -> None:
     assert [one.rows[0]["label"], other.rows[0]["label"]] == ["neutral", "positive"]
     (notice,) = other.notices
     assert "models/saying does not describe its requests" in notice
-
-
-def test_what_a_model_says_of_itself_is_asked_before_it_is_closed(rows: Rows) -> None:
-    class Closing(Batching):
-        is_closed = False
-
-        def describe(self) -> dict[str, str]:
-            assert not self.is_closed
-            return {"name": "closing"}
-
-        def close(self) -> None:
-            self.is_closed = True
-
-    assert ask(rows, Closing()).model == "closing"
 
 
 @pytest.mark.parametrize(

@@ -92,25 +92,6 @@ def test_one_of_a_batch_may_be_answered_later(rows: Rows) -> None:
     assert kept.from_cache == 2
 
 
-@pytest.mark.parametrize(
-    "error", [evalkit.TryAgain("busy", 0.001), TimeoutError(), ConnectionError("cut")]
-)
-def test_a_batch_that_may_be_answered_later_is_asked_again(
-    rows: Rows, error: Exception
-) -> None:
-    failures = [error]
-    batches = []
-
-    def answer(inputs: Any) -> list[str]:
-        batches.append(len(inputs))
-        if failures:
-            raise failures.pop()
-        return ["neutral"] * len(inputs)
-
-    assert ask(rows, answer).failed == 0
-    assert batches == [12, 12]
-
-
 def test_a_batch_that_breaks_is_asked_row_by_row(rows: Rows) -> None:
     def answer(text: str) -> Any:
         return ValueError("a bug") if text == "text 5" else "neutral"
@@ -154,17 +135,6 @@ def test_a_wrong_number_of_answers_ends_it(rows: Rows) -> None:
     assert asked == [12]
 
 
-def test_no_more_batches_are_under_way_than_the_model_takes(rows: Rows) -> None:
-    class Wide(Labelling):
-        concurrency = 3
-        batch_requests = 1
-
-    for wanted, most in ((None, 3), (2, 2), (9, 3)):
-        model = Wide(str.upper, seconds=0.02)
-        ask(rows, model, concurrency=wanted, is_cached=False)
-        assert model.most == most
-
-
 def test_of_what_runs_on_this_machine_nothing_is_kept(rows: Rows, cache: Path) -> None:
     for model in (
         "constant:answer=neutral",
@@ -173,33 +143,6 @@ def test_of_what_runs_on_this_machine_nothing_is_kept(rows: Rows, cache: Path) -
     ):
         assert ask(rows, model).notices == ()
     assert not cache.exists()
-
-
-def test_repetitions_are_asked_anew_and_kept_apart(rows: Rows) -> None:
-    times = iter(range(100))
-    model = Labelling(lambda text: f"answer {next(times)}")
-    given = {"data": rows[:4], "task": "sentiment", "replications": 2}
-    first = predict(**given, model=model)
-    assert [row["_replication_"] for row in first.rows] == [*"11112222"]
-    assert len({row["label"] for row in first.rows}) == 8
-    again = predict(**given, model=model)
-    assert (again.rows, again.from_cache) == (first.rows, 8)
-    assert ask(rows[:4], model).from_cache == 4
-
-
-@pytest.mark.slow
-def test_a_batch_is_waited_for_as_long_for_each_of_it(rows: Rows) -> None:
-    told: list[float] = []
-
-    class Slow(Labelling):
-        def predict(
-            self, inputs: Sequence[Mapping[str, Any]], seconds: float
-        ) -> list[Any]:
-            told.append(seconds)
-            return super().predict(inputs)
-
-    assert ask(rows[:4], Slow(str.upper, 0.3), seconds=0.2, retries=0).failed == 0
-    assert told == [0.8]
 
 
 def test_a_function_changes_nothing_but_its_own_copy() -> None:
@@ -222,25 +165,3 @@ def test_answers_with_ids_may_come_in_any_order(rows: Rows, key: str) -> None:
 
     found = predict(data=rows, task="sentiment", model=answer)
     assert found.rows == [{"id": r["uid"], "label": r["statement"]} for r in rows]
-
-
-def test_repeated_questions_keep_their_own_answers() -> None:
-    rows = [{"uid": "a", "statement": "x", "label": "neutral"}]
-
-    def answer(inputs: Any) -> list[Any]:
-        return [{"id": r["uid"], "label": str(n)} for n, r in enumerate(inputs)]
-
-    found = predict(data=rows, task="sentiment", model=answer, replications=2)
-    assert [row["label"] for row in found.rows] == ["0", "1"]
-
-
-def test_an_id_that_is_no_value_is_a_failure_of_the_model() -> None:
-    import numpy as np
-
-    rows = [{"uid": "1", "statement": "x"}]
-
-    def answer(inputs: Any) -> list[Any]:
-        return [{"id": np.array([1, 2]), "label": "neutral"}]
-
-    with pytest.raises(evalkit.PluginError, match=r"models/answer .* with a wrong id"):
-        predict(data=rows, task="sentiment", model=answer)

@@ -36,12 +36,6 @@ def test_a_field_that_most_examples_lack_is_told() -> None:
     assert predict(["", "b", "a"], prompt=PROMPT).notices == ()
 
 
-def test_a_model_that_answers_inputs_gets_them_with_a_notice() -> None:
-    found = predict([None, None], lambda inputs: ["a" for _ in inputs])
-    said = "'source', which the model is sent, is empty in 2 of 2 examples"
-    assert found.notices[0] == said
-
-
 def test_a_column_that_is_read_as_another_field_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

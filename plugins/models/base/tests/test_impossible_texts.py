@@ -64,17 +64,6 @@ def test_an_impossible_option_is_the_last_one(normalise: str, tmp_path: Path) ->
     assert "Infinity" not in found.save(tmp_path / "x.jsonl").read_text()
 
 
-def test_an_impossible_option_is_calibrated_to_the_last_place() -> None:
-    (row,) = asked(Sure({"positive": NEVER}), "calibrated").rows
-    assert row["responses"][-1] == {"label": "positive"}
-    assert row["prob"] == {"positive": 0.0, "negative": 0.5, "neutral": 0.5}
-
-
-def test_a_verdict_may_be_impossible() -> None:
-    (row,) = asked(Sure({"Yes": NEVER, "No": -1.0}), "ranking").rows
-    assert row["scores"] == [0.0, 0.0, 0.0]
-
-
 @pytest.mark.parametrize(
     ("model", "method", "reason"),
     [

@@ -1,6 +1,5 @@
 """What a model is sent: inputs without answers, in every format."""
 
-import csv
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -122,14 +121,6 @@ def test_a_file_needs_no_answers(tmp_path: Path) -> None:
         load_inputs(path, task="sentiment", filters={"x": "2"})
 
 
-def test_rows_in_python_need_no_answers_either() -> None:
-    rows = [{"uid": row["uid"], "statement": row["statement"]} for row in ROWS]
-    assert list(load_inputs(rows, task="sentiment", limit=2)) == rows[:2]
-    assert list(load_inputs(data=rows, task="sentiment")) == rows
-    with pytest.raises(evalkit.EvalkitError, match="data="):
-        load_inputs("sample-nli", data=rows)
-
-
 def test_a_file_goes_through_adapters(tmp_path: Path) -> None:
     path = _file(tmp_path, [{"uid": 1, "text": "hi"}])
     adapters = {"data": "rename:text=statement"}
@@ -140,30 +131,12 @@ def test_a_file_goes_through_adapters(tmp_path: Path) -> None:
     assert list(again) == list(found)
 
 
-@pytest.mark.parametrize("suffix", [".jsonl", ".ndjson", ".csv", ".tsv"])
-def test_rows_are_read_again_as_they_were(tmp_path: Path, suffix: str) -> None:
-    found = load_inputs(Reviews)
-    path = found.save(tmp_path / "new" / f"inputs{suffix}")
-    rows = [row.values for row in file_rows(path)]
-    assert rows == list(found)
-    assert [each.name for each in path.parent.iterdir()] == [path.name]
-
-
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
 def test_tables_are_read_again_as_they_were(tmp_path: Path, suffix: str) -> None:
     found = load_inputs(Chats)
     path = found.save(tmp_path / f"inputs{suffix}")
     read = pl.read_parquet(path) if suffix == ".parquet" else pl.read_ipc(path)
     assert read.to_dicts() == list(found)
-
-
-def test_lists_are_json_in_cells(tmp_path: Path) -> None:
-    path = load_inputs(Chats).save(tmp_path / "inputs.csv")
-    header, first, second = path.read_text().splitlines()
-    assert (header, second) == ("uid,messages,hint", "2,[],h")
-    [cells] = csv.reader([first])
-    assert json.loads(cells[1]) == [{"role": "user", "content": "Hi"}]
-    assert cells[2] == ""
 
 
 def test_the_inputs_of_a_file_are_scored_again(tmp_path: Path) -> None:

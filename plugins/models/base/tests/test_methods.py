@@ -142,15 +142,6 @@ def test_a_text_without_a_letter_is_unparsed_and_not_guessed() -> None:
     assert result["accuracy"].value == 0.0
 
 
-def test_letters_of_labels() -> None:
-    data = [{"uid": "1", "statement": "Good.", "label": "positive"}]
-    prompt = {"method": "joint", "query": "{statement}\n{choices}", "cue": "Letter:"}
-    model = Scripted(lambda request: "A")
-    found = ask(model, prompt, data, "sentiment")
-    assert found.rows == [{"id": "1", "label": "positive"}]
-    assert "A. positive\nB. negative\nC. neutral" in model.asked[0].messages[-1].content
-
-
 def token(**alternatives: float) -> Reply:
     named = {text.replace("_", " "): each for text, each in alternatives.items()}
     first = Token(text="?", logprob=-1.0, alternatives=named)
@@ -434,15 +425,6 @@ def test_texts_are_taken_apart_without_loss(words: list[str]) -> None:
         assert len(str(request.prompt)) + len(request.continuations[0]) <= 20
 
 
-def test_bits_of_a_text() -> None:
-    data = [{"uid": "1", "text": "It rains."}]
-    found = ask(Scripted(letters), LANGUAGE, data, Language)
-    result = evalkit.evaluate(
-        data=data, predictions=found.rows, task=Language, model="m"
-    )
-    assert result["bits-per-byte"].value == pytest.approx(1.0)
-
-
 # --- generation
 
 
@@ -555,15 +537,6 @@ def test_letters_that_differ_in_case_are_told_apart(reply: str, read: str) -> No
     assert found.rows[0]["answer"] == read
 
 
-def test_a_number_is_no_letter_behind_which_a_point_stands() -> None:
-    data = [{"uid": "1", "question": "?", "choices": ["x km", "y km"], "answer": 0}]
-    choices = {"letters": "12"}
-    for reply, read in (("1.5 km", ""), ("1. x", "x km"), ("1.", "x km")):
-        model = Scripted(lambda request, reply=reply: reply)  # type: ignore[misc]
-        found = ask(model, {**JOINT, "choices": choices}, data)
-        assert found.rows[0]["answer"] == read
-
-
 # --- what the extractor of a run makes of options
 
 
@@ -603,21 +576,6 @@ def test_options_are_not_read_again_by_what_looks_for_a_cue(
     assert result["accuracy"].value == 1.0
 
 
-def test_ranked_options_are_scored_as_they_are(tmp_path: Path) -> None:
-    class Ending(evalkit.Dataset):
-        task = "multiple-choice"
-        extract = "after:Answer:|choice"
-
-        def load(self, split: str) -> list[Mapping[str, Any]]:
-            return QUIZ
-
-    model = Scripted(lambda request: continued({"first": -1.0, "second": -2.0}))
-    quiet = Asked(is_cached=False)
-    found = predict(Ending(), model, prompt=SEPARATE, asked=quiet)
-    assert found.system["extract"] == "none"
-    assert scored(found, tmp_path, dataset=Ending())["accuracy"].value == 0.5
-
-
 def test_a_reply_that_names_no_label_is_unparsed_and_not_invalid(
     tmp_path: Path,
 ) -> None:
@@ -626,14 +584,6 @@ def test_a_reply_that_names_no_label_is_unparsed_and_not_invalid(
     found = ask(Scripted(lambda request: "Well."), prompt, data, "sentiment")
     result = scored(found, tmp_path, data=data, task="sentiment")
     assert result.record.counts.unparsed == 1
-    assert result["accuracy"].value == 0.0
-
-
-def test_a_prompt_switches_the_extractor_of_the_task_off(tmp_path: Path) -> None:
-    prompt = {**JOINT, "extract": "none"}
-    found = ask(Scripted(lambda request: "A"), prompt)
-    assert found.system["extract"] == "none"
-    result = scored(found, tmp_path, data=QUIZ, task="multiple-choice")
     assert result["accuracy"].value == 0.0
 
 
@@ -683,28 +633,6 @@ def test_what_would_be_so_anyway_may_be_written_out(short: Any, long: Any) -> No
     model = Scripted(lambda request: "A")
     systems = [ask(model, {**JOINT, **each}).system["prompt"] for each in (short, long)]
     assert systems[0] == systems[1]
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"choices": {"order": "shuffled"}},
-        {"choices": {"order": "shuffled", "seed": 1}},
-        {"shots": {"examples": SHOWN}},
-        {"shots": {"examples": SHOWN, "count": 1}},
-        {"shots": {"examples": SHOWN, "count": 1, "draw": "random"}},
-        {"shots": {"examples": SHOWN, "count": 1, "draw": "random", "seed": 5}},
-        {"generate": {"temperature": 0.5}},
-        {"generate": {"seed": 0}},
-        {"extract": "choice"},
-        {"system": ""},
-        {"form": "text"},
-    ],
-)
-def test_what_changes_a_prompt_is_said(other: Any) -> None:
-    model = Scripted(lambda request: "A")
-    first, second = (ask(model, {**JOINT, **each}).system for each in ({}, other))
-    assert first != second
 
 
 def test_a_character_of_several_tokens_is_measured_by_the_text() -> None:

@@ -227,30 +227,12 @@ def test_no_example_shows_itself_of_another_split() -> None:
         assert {len({*each}) for each in shown} == {4}
 
 
-def test_the_first_examples_get_the_same_shots_alone() -> None:
-    """One generator goes over all examples in their order, so a limit changes none."""
-    test = rows("q", 20)
-    shots = {"draw": "lm-eval", "count": 2, "source": "test"}
-    whole, _ = ask(shots, [], test)
-    first, _ = ask(shots, [], test, limit=5)
-    assert first == whole[:5]
-    backwards, _ = ask(shots, [], test[::-1])
-    assert backwards != whole[::-1]
-
-
 def test_trials_of_lm_eval_have_other_shots() -> None:
     test = rows("q", 20)
     shots = {"draw": "lm-eval", "count": 2, "source": "test"}
     shown, _ = ask(shots, [], test, trials=2)
     alone, _ = ask({**shots, "seed": 1235}, [], test)
     assert shown[20:] == alone
-
-
-def test_written_examples_can_be_drawn_for_each() -> None:
-    examples = [{"statement": f"e {n}", "answer": "neutral"} for n in range(9)]
-    shots = {"draw": "lm-eval", "count": 2, "examples": examples, "source": None}
-    shown, _ = ask(shots, [], rows("q", 6))
-    assert len({*map(tuple, shown)}) > 1
 
 
 def test_too_few_for_one_example_are_refused() -> None:
@@ -265,12 +247,6 @@ def test_too_few_for_one_example_are_refused() -> None:
 def test_spare_is_for_lm_eval() -> None:
     with pytest.raises(DataError, match="spare is for the draws lm-eval and first"):
         ask({"count": 1, "spare": True}, rows("t", 3), rows("q", 1))
-
-
-@pytest.mark.parametrize("draw", ["random", "balanced", "first", "helm"])
-def test_other_draws_take_nothing_from_the_asked_split(draw: str) -> None:
-    with pytest.raises(DataError, match="the split that is asked"):
-        ask({"count": 1, "draw": draw, "source": "test"}, [], rows("q", 3))
 
 
 # --- HELM
@@ -400,16 +376,6 @@ def test_shots_match_the_example(draw: str, is_tag: bool) -> None:
     if draw != "lm-eval":
         (ids,) = found.system["prompt"]["shown"]
         assert ids.keys() == {"th", "vi"}
-
-
-def test_a_pool_of_one_value_is_drawn_as_if_it_were_alone() -> None:
-    train = of_languages("t", {"th": 9, "vi": 9})
-    test = of_languages("q", {"th": 2})
-    for draw in ("random", "balanced", "first", "helm", "lm-eval"):
-        shots = {"draw": draw, "count": 3}
-        alone, _ = ask(shots, [each for each in train if each["lang"] == "th"], test)
-        matched, _ = ask({**shots, "match": "lang"}, train, test)
-        assert alone == matched, draw
 
 
 def test_too_few_that_match_are_refused() -> None:

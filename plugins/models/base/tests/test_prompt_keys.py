@@ -23,8 +23,6 @@ from evalkit_models_base import (
     Predicted,
     Reply,
     Request,
-    bind_model,
-    identity_of,
     plan_requests,
     predict,
     text_reply,
@@ -117,16 +115,6 @@ def test_substitutions_are_one_after_another_and_last() -> None:
     }
     assert text_of(prompt) == "[a] So good!b2$"
     assert messages_of(prompt) == ["[a] So good!b2$"]
-
-
-def test_substitutions_are_for_each_message_before_blanks_are_taken_away() -> None:
-    prompt = {
-        "query": "{statement}",
-        "substitutions": [["^", "\n"], ["(?i)b", "x"]],
-        "shots": {"examples": SHOTS[:1]},
-        "trim": "first",
-    }
-    assert messages_of(prompt) == ["xad.", "\nnegative", "\nSo good!"]
 
 
 @pytest.mark.parametrize(
@@ -235,11 +223,6 @@ def test_a_prompt_says_how_often_it_is_asked() -> None:
     assert [row["_replication_"] for row in found.rows] == ["1", "2"]
 
 
-def test_trials_of_a_prompt_without_shots_are_refused() -> None:
-    with pytest.raises(DataError, match="2 trials need shots"):
-        ask({"query": "{statement}", "trials": 2})
-
-
 # --- kinds of models
 
 
@@ -297,32 +280,6 @@ def test_a_named_prompt_and_a_given_kind_come_first() -> None:
     )
     assert found.system["prompt"]["name"] == "instruct"
     assert found.system["model"]["kind"] == "reasoning"
-
-
-@pytest.mark.parametrize(
-    ("kind", "abilities", "form"),
-    [
-        ("base", ("text", "chat"), "text"),
-        ("base", ("chat",), "chat"),
-        ("instruct", ("text", "chat"), "chat"),
-        ("reasoning", ("text",), "text"),
-        (None, ("text", "chat"), "chat"),
-    ],
-)
-def test_a_base_model_is_sent_a_text(
-    kind: str | None, abilities: Sequence[str], form: str
-) -> None:
-    model = Keeping(kind)
-    model.abilities = abilities
-    _, found = ask(prompt_of("x"), model)
-    assert found.system["prompt"]["form"] == form
-
-
-def test_the_kind_is_part_of_what_a_model_is() -> None:
-    model = Keeping()
-    assert "kind" not in identity_of(bind_model(model), model)
-    named = bind_model(model, kind="base")
-    assert identity_of(named, model)["kind"] == "base"
 
 
 def test_an_unknown_kind_is_refused() -> None:

@@ -69,21 +69,6 @@ def test_replies_are_in_order_and_kept() -> None:
     assert ask(model, []).replies == ()
 
 
-def test_what_fails_is_a_reply() -> None:
-    found = ask(Counting(), requests("a", "long"), asked=Asked(max_errors=1))
-    assert said(found.replies) == ["a!", "too long"]
-    assert found.ended is None
-
-
-def test_where_asking_ends_the_cache_still_answers() -> None:
-    model = Counting()
-    ask(model, requests("z"))
-    found = ask(model, requests("fatal", "z", "y"), asked=Asked(concurrency=1))
-    assert found.ended == "models/counting answers nothing: no key"
-    assert said(found.replies) == ["no key", "z!", found.ended]
-    assert "y" not in model.asked[:2]
-
-
 def test_offline_the_cache_answers_and_nothing_is_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -160,8 +145,3 @@ def test_a_session_where_a_loop_runs_already() -> None:
             ]
 
     assert asyncio.run(whole()) == ["x!", "y!"]
-
-
-def test_a_share_that_may_fail_is_of_all_that_is_asked() -> None:
-    asked = Asked(max_errors=0.5, least_errors=2)
-    assert [asked.errors_allowed(count) for count in (0, 4, 10)] == [2, 2, 5]

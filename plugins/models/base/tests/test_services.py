@@ -2,8 +2,6 @@
 
 import base64
 import logging
-from email.utils import formatdate
-from time import time
 
 import pytest
 from hypothesis import given
@@ -140,13 +138,6 @@ def test_a_setting_in_an_address_is_no_reason_to_refuse_an_answer(
     assert both.finds("opensesame")
 
 
-def test_words_and_short_secrets_are_no_reason_to_refuse_an_answer() -> None:
-    clean = Cleaner(["short", "abc", ""])
-    assert not clean.finds(["short abc"])
-    assert clean("short, shorter, abc") == "***, shorter, abc"
-    assert not Cleaner([]).finds("anything")
-
-
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [
@@ -164,12 +155,6 @@ def test_how_long_a_server_wants_to_be_left_alone(
     headers: dict[str, str], seconds: float | None
 ) -> None:
     assert retry_after(headers) == seconds
-
-
-def test_a_date_is_so_many_seconds_from_now() -> None:
-    found = retry_after({"retry-after": formatdate(time() + 90, usegmt=True)})
-    assert found is not None
-    assert 85 < found <= 90
 
 
 def test_a_log_holds_no_secret_until_it_is_left_alone(

@@ -101,30 +101,6 @@ def test_all_rows_get_the_same_shots_in_each_run(draw: str) -> None:
     assert [labels[uid] for uid in ids] == [*shots]
 
 
-def test_the_order_of_the_source_does_not_count() -> None:
-    first, second = Keeping(), Keeping()
-    ask(first, {"count": 5})
-    ask(second, {"count": 5}, train=TRAIN[::-1])
-    assert first.asked == second.asked
-
-
-def test_the_first_ones_are_in_order() -> None:
-    model = Keeping()
-    ask(model, {"count": 2, "draw": "first"}, trials=2)
-    statements = [[said for said, _ in shown(each)] for each in model.asked]
-    assert statements[0] == ["statement 0", "statement 1"]
-    assert statements[-1] == ["statement 2", "statement 3"]
-
-
-def test_a_seed_draws_others() -> None:
-    draws = set()
-    for seed in range(5):
-        model = Keeping()
-        ask(model, {"count": 5, "seed": seed})
-        draws.add(tuple(shown(model.asked[0])))
-    assert len(draws) == 5
-
-
 @pytest.mark.parametrize("count", [3, 4, 6, 8])
 def test_balanced_shots_have_each_label_equally_often(count: int) -> None:
     for seed in range(10):
@@ -133,18 +109,6 @@ def test_balanced_shots_have_each_label_equally_often(count: int) -> None:
         of_label = Counter(label for _, label in shown(model.asked[0]))
         assert max(of_label.values()) - min(of_label.values()) <= 1
         assert len(of_label) == 3
-
-
-@pytest.mark.slow
-def test_random_shots_are_as_the_source() -> None:
-    """Each example is shown as often as any other, within what chance allows."""
-    times: Counter[str] = Counter()
-    for seed in range(100):
-        model = Keeping()
-        ask(model, {"count": 5, "seed": seed}, test=TEST[:1])
-        times.update(statement for statement, _ in shown(model.asked[0]))
-    assert len(times) == len(TRAIN)
-    assert 4 <= min(times.values()) <= 17 <= max(times.values()) <= 34
 
 
 def test_trials_and_replications() -> None:
@@ -203,14 +167,6 @@ def test_what_is_asked_in_several_trials_is_taken_once() -> None:
 SHORT = {"max_tokens": 1}
 
 
-def test_repetitions_alone_and_trials_alone() -> None:
-    found = ask(Keeping(), {}, replications=2)
-    assert [each["_replication_"] for each in found.rows] == ["1"] * 4 + ["2"] * 4
-    found = ask(Keeping(), {}, shots=1, trials=2)
-    assert [each["_replication_"] for each in found.rows] == ["1"] * 4 + ["2"] * 4
-    assert "_replication_" not in ask(Keeping(), {}).rows[0]
-
-
 def test_trials_that_would_show_the_same() -> None:
     model = Keeping()
     ask(model, {"count": 2}, train=TRAIN[:3], trials=3)
@@ -258,15 +214,6 @@ def test_nothing_is_shown_that_is_asked(
     wanted = "of 'train' not shown, being asked too, by their id or text"
     assert (not left_out) or found.notices[-1].endswith(wanted)
     assert (not left_out) or found.notices[-1].startswith(f"{left_out} example")
-
-
-def test_shots_are_of_the_split_for_training_where_nothing_else_is_said() -> None:
-    named, unnamed = Keeping(), Keeping()
-    ask(named, {"count": 5})
-    ask(unnamed, {"count": 5, "source": None})
-    assert named.asked == unnamed.asked
-    with pytest.raises(DataError, match="source is missing"):
-        ask(unnamed, {"count": 5, "source": None}, split="train")
 
 
 def test_shots_of_a_file(tmp_path: Path) -> None:
@@ -330,14 +277,6 @@ def test_shots_are_left_out_where_they_do_not_fit() -> None:
     assert all(len(asked) <= 95 for asked in model.asked)
     assert found.notices == (
         "4 of 4 prompts had shots left out, down to 2, so as to fit into 100 tokens",
-    )
-
-
-def test_tokens_are_estimated_where_nobody_counts_them() -> None:
-    """Three bytes are a token: 82 and 65 bytes of two shots and the query are 28."""
-    found = ask(Keeping(context=28), {"count": 5, "draw": "first"})
-    assert found.notices[0].endswith(
-        "down to 2, so as to fit into 28 tokens (tokens are estimated)"
     )
 
 
@@ -411,14 +350,6 @@ def test_an_example_that_never_fits_is_found_before_the_first_request() -> None:
     with pytest.raises(DataError, match="the example '2': without its longest text"):
         predict(model=model, prompt=prompt, asked=Asked(is_cached=False), **more)
     assert model.asked == []
-
-
-def test_there_is_room_for_a_token_of_the_reply() -> None:
-    model = Keeping(context=20)
-    test = [row("1", "x" * 100)]
-    found = ask(model, {"count": 0}, test=test, count_tokens=len)
-    assert [len(each) for each in model.asked] == [19]
-    assert "had the end of the input cut" in found.notices[-1]
 
 
 def test_copies_that_say_what_a_shot_does_are_counted() -> None:

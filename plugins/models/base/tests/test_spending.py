@@ -21,7 +21,6 @@ from evalkit_models_base import (
     Usage,
     asking,
     predict,
-    prices,
     text_reply,
 )
 from evalkit_models_base.estimating import plan_requests
@@ -82,17 +81,6 @@ def test_what_it_costs_is_told(
     assert again.usage["cost"] == pytest.approx(2 * 0.0216)
     assert again.system == found.system
     assert ask(rows, model).usage["cost"] is None
-
-
-def test_tokens_that_were_read_before_may_cost_less() -> None:
-    usage = Usage(input_tokens=1000, output_tokens=100, cached_tokens=600)
-    price = prices.price_of({"input": 2, "output": 8, "cached": 0.5}, [])
-    assert price is not None
-    assert price.of(usage) == pytest.approx((400 * 2 + 600 * 0.5 + 100 * 8) / 1e6)
-    same = prices.price_of("input=2,output=8", [])
-    assert same is not None
-    assert same.of(usage) == pytest.approx((1000 * 2 + 100 * 8) / 1e6)
-    assert same.of(Usage(input_tokens=3)) is None
 
 
 @pytest.mark.parametrize(
@@ -208,13 +196,6 @@ def test_who_waits_to_ask_again_does_not_when_asking_ends(
     with pytest.raises(AskingEnded, match="2 requests failed"):
         ask(rows, refused, requests_per_minute=1000, max_errors=1)
     assert time.monotonic() - started < 5
-
-
-def test_what_an_attempt_took_that_failed_counts(rows: Rows, scripted: Any) -> None:
-    again = Reply(error="cut", is_retriable=True, usage=USAGE)
-    model = scripted(lambda text: again)
-    with pytest.raises(AskingEnded, match="3,000 tokens were taken"):
-        ask(rows, model, token_limit=2_500, concurrency=1)
 
 
 class Stuck(Model):

@@ -63,12 +63,6 @@ def test_the_file_and_what_is_wrong_with_it_are_named(
     assert said in str(refused.value)
 
 
-def test_a_link_to_nothing_is_no_file_that_is_not_there(file: Path) -> None:
-    (file.parent / "m.system.json").symlink_to(file.parent / "nosuch")
-    with pytest.raises(DataError, match=r"m\.system\.json: cannot be read"):
-        evaluated(file)
-
-
 def test_a_pipe_is_not_waited_for(file: Path) -> None:
     os.mkfifo(file.parent / "m.system.json")
     with pytest.raises(DataError, match="not a regular file"):

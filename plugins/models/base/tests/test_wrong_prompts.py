@@ -226,11 +226,6 @@ def test_shots_that_leak_by_their_text() -> None:
     )
 
 
-def test_shots_that_leak_by_their_id() -> None:
-    message = refusal(shown({**VENUS, "uid": "2"}))
-    assert "'2' is among the examples that are asked, by its id" in message
-
-
 def test_shots_of_a_file_that_leak(tmp_path: Path) -> None:
     """Drawn ones leave out what is asked; the first ones of a file are refused."""
     file = tmp_path / "shots.jsonl"
@@ -292,11 +287,6 @@ def test_a_prompt_of_a_file_is_called_like_the_file(tmp_path: Path) -> None:
     assert refusal(file).startswith(f"{file}: query names {{qestion}}")
 
 
-def test_a_prompt_that_nobody_declares() -> None:
-    message = refusal("nosuch")
-    assert message == ("tasks/multiple-choice has no prompt 'nosuch'; it has 'default'")
-
-
 def test_a_value_that_nobody_would_write_is_found_before_all() -> None:
     rows = [{"uid": "1", "source": "a", "text": "b"}]
     rows += [{"uid": "2", "source": {"a": 1}, "text": "b"}]  # type: ignore[dict-item]
@@ -311,18 +301,6 @@ def test_a_text_that_is_empty_has_no_probability() -> None:
     message = refusal(prompt, data=rows, task=Anything)
     assert (
         message == "prompt: the example '2': its text is empty, and has no probability"
-    )
-
-
-def test_shots_of_all_trials_are_looked_at() -> None:
-    examples = [
-        {"question": "Io?", "choices": ["moon", "star"], "answer": right}
-        for right in ("moon", "star", "fog")
-    ]
-    prompt = {**JOINT, "shots": {"examples": examples, "count": 1}}
-    message = refusal(prompt, trials=3)
-    assert message == (
-        "prompt: the example 'shot 3': its answer 'fog' is none of its options"
     )
 
 

@@ -198,31 +198,6 @@ def test_what_nothing_would_be_answered_for_ends_it(
     assert len(server.got) <= 4
 
 
-def test_what_is_not_allowed_of_one_input_is_an_error_of_its_row(serve: Serve) -> None:
-    server = serve(
-        lambda got: (
-            Answer(b"Blocked", 403)
-            if got.body["statement"] == "b"
-            else Answer({"label": "positive"})
-        )
-    )
-    rows = ask_about(["a", "b", "c"], url=server.url, concurrency=1).rows
-    assert [row.get("error", "") for row in rows] == [
-        *("", "the service answers with status 403: Blocked; see headers_variable", "")
-    ]
-
-
-@pytest.mark.parametrize("is_date", [False, True])
-def test_nobody_waits_for_a_service_longer_than_ten_minutes(
-    is_date: bool, serve: Serve
-) -> None:
-    wait = http_date(86_400) if is_date else "601"
-    server = serve(lambda got: Answer(b"Busy", 429, {"Retry-After": wait}))
-    (row,) = ask_about(["a"], url=server.url).rows
-    assert "status 429: Busy; it wants to be asked again in " in row["error"]
-    assert len(server.got) == 1
-
-
 def test_an_answer_that_repeats_a_header_is_not_kept(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -338,12 +313,6 @@ def test_an_id_of_the_service_is_not_taken_for_that_of_the_input(serve: Serve) -
     server = serve(lambda got: Answer({"label": "positive", "id": "r-17"}))
     with pytest.raises(EvalkitError, match="has the id 'r-17', and the input 's0'"):
         ask_about(["a"], url=server.url)
-
-
-def test_requests_are_under_way_together_but_no_more_than_allowed(serve: Serve) -> None:
-    server = serve(lambda got: Answer({"label": "positive"}, after=0.05))
-    ask_about([str(n) for n in range(24)], url=server.url, concurrency=6)
-    assert 3 <= server.most_at_once <= 6
 
 
 @pytest.mark.parametrize("name", ["url_variable", "headers_variable"])

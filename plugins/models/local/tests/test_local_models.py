@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import evalkit
 import evalkit_models_base
@@ -133,27 +131,6 @@ def test_what_is_no_text_is_said(tmp_path: Path) -> None:
 def test_what_is_no_program_is_named() -> None:
     with pytest.raises(evalkit.PluginError, match="no-such-program: No such file"):
         predict("command:run=no-such-program")
-
-
-def test_what_a_program_says_comes_as_it_was(tmp_path: Path) -> None:
-    model = program(
-        tmp_path, f"{EACH}    print(json.dumps(row['statement']), flush=True)\n"
-    )
-
-    @given(st.lists(st.text(min_size=1), min_size=1, max_size=50, unique=True))
-    @settings(max_examples=5)
-    def check(texts: list[str]) -> None:
-        rows = [{"uid": str(n), "statement": text} for n, text in enumerate(texts)]
-        assert [row["label"] for row in predict(model, rows).rows] == texts
-
-    check()
-
-
-@pytest.mark.slow
-def test_each_answer_of_a_program_may_take_its_time(tmp_path: Path) -> None:
-    slowly = f"import time\n{EACH}    time.sleep(0.25)\n    print('3', flush=True)\n"
-    found = predict(program(tmp_path, slowly), ROWS[:8], seconds=1.5, retries=0)
-    assert found.failed == 0
 
 
 @pytest.mark.parametrize(

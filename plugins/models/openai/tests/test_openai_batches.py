@@ -317,21 +317,6 @@ def test_a_batch_whose_files_are_gone_is_begun_anew(
     assert len(server.batches) == 2
 
 
-@pytest.mark.slow
-def test_requests_that_all_failed_are_asked_anew(
-    server: BatchServer, tmp_path: Path
-) -> None:
-    server.answers = lambda lines: (
-        [refused(line, 500, "broken") for line in lines],
-        [],
-    )
-    with pytest.raises(EvalkitError):
-        ask_about(server, ["a", "b"], asked={"max_errors": 1})
-    assert not unfinished(tmp_path)
-    server.answers = lambda lines: ([answered(line) for line in lines], [])
-    assert not ask_about(server, ["a", "b"]).failed
-
-
 def test_batches_of_long_ago_are_forgotten(server: BatchServer, tmp_path: Path) -> None:
     folder = tmp_path / "cache" / "openai-batches"
     folder.mkdir(parents=True)
@@ -433,19 +418,6 @@ def test_repetitions_are_asked_anew(server: BatchServer) -> None:
     )
     assert not files.failed
     assert len(server.files) == 1 + 3
-
-
-def test_a_batch_that_takes_longer_is_left_under_way(
-    server: BatchServer, tmp_path: Path
-) -> None:
-    server.statuses = ["in_progress"]
-    with pytest.raises(EvalkitError, match="the same command goes on with it"):
-        ask_about(server, ["a"], parameters={"hours": 0.00002})
-    assert len(unfinished(tmp_path)) == 1
-    server.statuses = ["completed"]
-    assert not ask_about(server, ["a"]).failed
-    assert len(server.files) == len(server.batches) == 1
-    assert not unfinished(tmp_path)
 
 
 @pytest.mark.slow

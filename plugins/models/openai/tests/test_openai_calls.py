@@ -15,7 +15,6 @@ from evalkit_models_base import (
     Request,
     Token,
     Usage,
-    text_reply,
 )
 
 CHAT = Request(
@@ -128,28 +127,11 @@ def test_every_field_of_a_chat_is_sent_and_read() -> None:
     )
 
 
-def test_only_what_is_asked_for_is_sent() -> None:
-    request = Request(messages=(Message(role="user", content="Hi?"),))
-    body = {"choices": [{"message": {"content": "Hi."}, "finish_reason": None}]}
-    reply, sent = ask(request, body)
-    assert set(sent) == {"model", "messages", "temperature"}
-    assert reply == text_reply("Hi.")
-    _, sent = ask(request, body, sends_temperature=False)
-    assert set(sent) == {"model", "messages"}
-
-
 def test_a_temperature_that_is_not_sent_is_refused() -> None:
     reply, sent = ask(CHAT, {}, sends_temperature=False)
     assert reply.is_fatal
     assert "the temperature 0.7 is asked for" in str(reply.error)
     assert not sent
-
-
-def test_what_limits_tokens_is_called_as_the_server_wants_it() -> None:
-    body = {"choices": [spoken("a", n, ("a", -1.0)) for n in range(2)]}
-    _, sent = ask(CHAT, body, limit_field="max_completion_tokens")
-    assert sent["max_completion_tokens"] == 12
-    assert "max_tokens" not in sent
 
 
 @pytest.mark.parametrize("kind", ["object", "text", "parts", "file"])
@@ -237,16 +219,6 @@ def test_fewer_alternatives_than_asked_for_are_refused(count: int) -> None:
     assert reply.is_fatal == (count < 2)
     if count < 2:
         assert f"tells {count} alternatives to a token where 2" in str(reply.error)
-
-
-def test_tokens_of_one_text_do_not_end_the_work() -> None:
-    likeliest = [{"token": "\ufffd", "logprob": p} for p in (-1.0, -2.0)]
-    token = {"token": "\ufffd", "logprob": -1.0, "top_logprobs": likeliest}
-    choice = {"message": {"content": "é"}, "logprobs": {"content": [token]}}
-    request = Request(messages=(Message(role="user", content="?"),), logprobs=2)
-    reply, _ = ask(request, {"choices": [choice]})
-    assert "tells 1 alternatives" in str(reply.error)
-    assert not reply.is_fatal
 
 
 @pytest.mark.parametrize("logprobs", [None, {"content": None}, {"content": []}])

@@ -54,11 +54,6 @@ def test_texts_are_cleaned(said: object, clean: str) -> None:
     assert Cleaner(secrets)(said) == clean
 
 
-def test_a_placeholder_is_no_secret() -> None:
-    cleaner = Cleaner(secrets_of("none", "http://127.0.0.1"))
-    assert cleaner("there is none") == "there is none"
-
-
 @pytest.mark.parametrize(
     "address",
     [
@@ -185,13 +180,6 @@ def test_a_secret_of_the_environment_stands_before_that_of_the_key_ring(
     assert read_secret("SOME_KEY") == ("from the environment", where)
 
 
-def test_a_key_that_is_not_taken_is_said_to_be_of_the_key_ring() -> None:
-    asked = Asked("https://a.org", "m", "the key ring 'A Ring'", False, Cleaner([]))
-    said = status_reply(Failure(401, "no"), asked).error or ""
-    assert "put the right one into the key ring 'A Ring'," in said
-    assert "environment" not in said
-
-
 @pytest.mark.parametrize("variable", [None, "SOME_KEY"])
 def test_a_key_is_not_sent_to_openai_without_encryption(
     variable: str | None, monkeypatch: pytest.MonkeyPatch
@@ -203,17 +191,6 @@ def test_a_key_is_not_sent_to_openai_without_encryption(
         read_key(variable, "http://api.openai.com/v1")
     assert told.value.is_fatal
     assert read_key(variable, "https://api.openai.com/v1").value == "sk-0123456789abc"
-
-
-@pytest.mark.parametrize("model", ["openai", "openai-batch"])
-def test_a_variable_that_is_not_set_is_named_before_anything_is_asked(
-    model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("MY_KEY", raising=False)
-    monkeypatch.setitem(sys.modules, "keyring", None)
-    nobody = f"{model}:model=m,base_url=http://127.0.0.1:9/v1,api_key_variable=MY_KEY"
-    with pytest.raises(EvalkitError, match="variable MY_KEY is not set: put the key"):
-        predict("sample-nli", nobody, limit=2)
 
 
 @pytest.mark.parametrize("model", ["openai", "openai-batch"])

@@ -172,19 +172,6 @@ def test_every_row_has_an_answer_or_says_why_not(
     assert all(asked[about] == 2 for about in ONCE if about != "slow")
 
 
-def test_what_was_answered_is_not_asked_again_and_errors_are(
-    serve: Callable[[Callable[[Got], Answer]], ModelServer],
-) -> None:
-    server = serve(lambda got: failing(500) if statement(got) == "b" else GOOD)
-    first = ask_about(server.url, ["a", "b", "c"])
-    assert [("error" in row) for row in first.rows] == [False, True, False]
-    server.got.clear()
-    server.answers = lambda got: GOOD
-    second = ask_about(server.url, ["a", "b", "c"])
-    assert [statement(got) for got in server.got] == ["b"]
-    assert not second.failed
-
-
 FATAL: dict[str, tuple[Answer, str]] = {
     "key": (
         failing(401, f"Incorrect key {KEY}"),
@@ -322,28 +309,6 @@ def test_a_key_goes_to_nobody_but_whom_it_is_for(
         ask_about(server.url, ["a"], with_key="api=chat", **again)
 
 
-def test_what_is_not_allowed_of_one_text_is_an_error_of_its_row(
-    serve: Callable[[Callable[[Got], Answer]], ModelServer],
-) -> None:
-    """As OpenRouter has it of what its moderation flags, or a firewall of a text."""
-    flagged = failing(403, "Your input was flagged", metadata={"reasons": ["violence"]})
-    server = serve(lambda got: flagged if statement(got) == "b" else GOOD)
-    predicted = ask_about(server.url, ["b", "a"], asked={"concurrency": 1})
-    first, second = predicted.rows
-    assert first["error"] == (
-        "the server refuses the request: Your input was flagged (status 403)"
-    )
-    assert second["label"] == "positive"
-    server.answers = lambda got: (
-        Answer(b"<html>Blocked</html>", 403) if statement(got) == "b" else GOOD
-    )
-    again = {"concurrency": 1, "is_cached": False}
-    rows = ask_about(server.url, ["a", "b", "c"], asked=again).rows
-    assert ["error" in row for row in rows] == [False, True, False]
-    with pytest.raises(EvalkitError, match="does not let this key ask"):
-        ask_about(server.url, ["b", "a"], asked=again)
-
-
 def test_a_reply_that_repeats_the_key_is_not_kept(
     serve: Callable[[Callable[[Got], Answer]], ModelServer], tmp_path: Path
 ) -> None:
@@ -402,11 +367,3 @@ def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
     predicted = ask_about("http://127.0.0.1:1", ["a"], asked={"retries": 1})
     named = "no connection to http://127.0.0.1:1/v1: "
     assert predicted.rows[0]["error"].startswith(named)
-
-
-def test_requests_are_under_way_together_but_no_more_than_allowed(
-    serve: Callable[[Callable[[Got], Answer]], ModelServer],
-) -> None:
-    server = serve(lambda got: Answer(chat("positive"), after=0.05))
-    ask_about(server.url, [str(n) for n in range(24)], asked={"concurrency": 6})
-    assert 3 <= server.most_at_once <= 6

@@ -305,15 +305,6 @@ def test_log_probabilities_of_what_it_generates(served: str) -> None:
         assert sum(map(math.exp, token.alternatives.values())) <= 1 + 1e-6
 
 
-def test_texts_are_continued(served: str) -> None:
-    request = Request(prompt="The capital of France is", max_tokens=1, logprobs=5)
-    (completion,) = ask(served, request, api="completions").completions
-    assert completion.text == " Paris"
-    assert completion.finish_reason == "length"
-    assert completion.tokens is not None
-    assert [token.text for token in completion.tokens] == [" Paris"]
-
-
 def test_probabilities_of_continuations_are_refused_as_it_does_not_echo(
     served: str,
 ) -> None:

@@ -4,7 +4,6 @@ Neither torch nor transformers is in the workspace: these tests run where
 `evalkit-models-transformers` is installed (see `test_transformers_environment.py`).
 """
 
-import asyncio
 import json
 import math
 import shutil
@@ -310,15 +309,6 @@ def test_draws_have_the_shares_that_the_model_expects(models: dict[str, Path]) -
         assert abs(found.count(text) / count - share) < 4.5 * deviation
 
 
-def test_top_p_leaves_the_likeliest_ones(models: dict[str, Path]) -> None:
-    drawn = {"temperature": 1.0, "top_p": 0.001, "max_tokens": 6}
-    some, greedy = ask(
-        models["gpt2"],
-        [Request(prompt="a", **drawn), Request(prompt="a", max_tokens=6)],
-    )
-    assert some.completions[0].text == greedy.completions[0].text
-
-
 def test_a_text_ends_before_a_stop(models: dict[str, Path]) -> None:
     whole = [
         reply.completions[0].text
@@ -377,19 +367,6 @@ def test_no_more_is_read_and_written_than_the_model_can(
     assert filled.usage.output_tokens <= 64 - size
     for reply in errors:
         assert "tokens, and the model reads 64" in str(reply.error)
-
-
-def test_what_tells_weights_from_others(
-    models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    copied = tmp_path / "elsewhere" / "tiny-gpt2"
-    shutil.copytree(models["gpt2"], copied)
-    said = load(models["gpt2"]).describe()
-    assert said["name"] == "tiny-gpt2"
-    assert load(copied, batch_size=2).describe() == said
-    config = json.loads((copied / "config.json").read_text())
-    (copied / "config.json").write_text(json.dumps({**config, "n_ctx": 8}))
-    assert load(copied).describe()["files_sha256"] != said["files_sha256"]
 
 
 def test_a_model_of_the_hub_is_named_by_its_commit(
@@ -483,13 +460,6 @@ def test_letters_are_read_from_the_likeliest_tokens(models: dict[str, Path]) -> 
     assert {e["answer"]: e["logprob"] for e in row["responses"]} == pytest.approx(
         wanted, abs=1e-4
     )
-
-
-def test_asking_is_closed(models: dict[str, Path]) -> None:
-    model = load(models["gpt2"])
-    model.generate([Request(prompt="a", max_tokens=1)])
-    assert asyncio.iscoroutine(model.row_function("close")()) is False
-    assert model.plugin._weights is None
 
 
 def test_blanks_before_words_are_kept_where_tokens_hold_them() -> None:

@@ -50,29 +50,6 @@ def test_one_of_them_may_be_drawn() -> None:
     }
 
 
-def test_a_text_stands_for_the_only_field() -> None:
-    example = {
-        "uid": "1",
-        "contrast_inputs": ["Bad."],
-        "contrast_answers": ["negative"],
-    }
-    assert contrast(example, ("statement",)) == [
-        {"statement": "Bad.", "label": "negative"}
-    ]
-
-
-@pytest.mark.parametrize(
-    "columns",
-    [
-        {},
-        {"contrast_inputs": None, "contrast_answers": None},
-        {"contrast_inputs": [], "contrast_answers": []},
-    ],
-)
-def test_an_example_without_contrasts_has_no_copies(columns: dict[str, Any]) -> None:
-    assert contrast({"uid": "1", "context": "a", "hypothesis": "b", **columns}) is None
-
-
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
@@ -89,12 +66,6 @@ def test_columns_that_do_not_fit_are_an_error(
 ) -> None:
     with pytest.raises(DataError, match=message):
         contrast({**NLI, **columns})
-
-
-def test_one_field_may_be_given_as_a_text_only_as_such() -> None:
-    example = {"uid": "1", "contrast_inputs": [3], "contrast_answers": ["a"]}
-    with pytest.raises(DataError, match="or a text, got 3"):
-        contrast(example, ("statement",))
 
 
 def test_the_answers_need_a_field() -> None:
@@ -149,13 +120,6 @@ def test_direction_appends_a_negative_sentence(
         assert new.startswith(beginning)
         assert new.endswith(end)
         assert edits[1] == []
-
-
-def test_direction_is_for_sentiment() -> None:
-    test = ChecklistDirection()
-    assert test.find_edits(["It is good."], Random(0), "nli") == [[]]
-    assert test.find_edits([" "], Random(0), "sentiment") == [[]]
-    assert test.find_edits([], Random(0), "sentiment") == []
 
 
 @pytest.mark.parametrize(

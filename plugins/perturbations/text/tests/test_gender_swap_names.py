@@ -10,8 +10,6 @@ from evalkit_commands_perturb import apply_edits, checked_edits
 from evalkit_perturbations_text.gender.contexts import gendered_words
 from evalkit_perturbations_text.gender.swap import GenderSwap, GenderSwapParameters
 from evalkit_perturbations_text.names.counterparts import (
-    UNMARKED,
-    census_origins,
     counterparts,
     group_of,
     nearest_in_rank,
@@ -23,7 +21,6 @@ from evalkit_perturbations_text.names.groups import PAIRED, name_group
 from evalkit_perturbations_text.names.lists import (
     common_first_names,
     first_names,
-    is_census_name,
     rank_of,
 )
 
@@ -67,59 +64,6 @@ def test_name_of_the_same_country(name: str, locale: str, rest: str, seed: int) 
     assert after == rest.replace("her", "*").replace("his", "her").replace("*", "his")
 
 
-def test_accents_are_the_replacements_own() -> None:
-    names = {swap("Inês left.", seed=seed)[0].split()[0] for seed in range(60)}
-    assert any(not name.isascii() for name in names)
-    (shouted,) = swap("INÊS LOST HER KEYS")
-    assert shouted.isupper()
-    assert shouted.endswith("LOST HIS KEYS")
-    first, second = swap("Inês left.", "inês")
-    assert second == first.split()[0].lower()
-
-
-def test_a_name_of_the_census_has_one_of_the_census() -> None:
-    for seed in range(20):
-        (text,) = swap("Mary left.", seed=seed)
-        assert text.split()[0].lower() in unmarked_names("male")
-
-
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("study", PAIRED)
-def test_a_name_of_a_study_stays_in_its_group(study: str, seed: int) -> None:
-    group = name_group(study)
-    for names, others in ((group.female, group.male), (group.male, group.female)):
-        for name in names:
-            (text,) = swap(f"I know {name} well.", seed=seed)
-            new = text.removeprefix("I know ").removesuffix(" well.")
-            # on no list of first names as of one gender, or another word
-            assert new in others or (new == name and _is_unclear(name))
-
-
-def _is_unclear(name: str) -> bool:
-    return first_names().get(name.lower()) not in ("female", "male")
-
-
-@pytest.mark.parametrize(
-    ("name", "locale"),
-    [
-        ("Fatima", "fr_DZ"),
-        ("Mohammed", "fr_DZ"),
-        ("Carlos", "es_MX"),
-        ("Guillermo", "es_MX"),
-        ("Yuko", "ja_JP"),
-        ("Salvatore", "it_IT"),
-    ],
-)
-def test_a_name_from_elsewhere_in_the_census_stays_there(
-    name: str, locale: str
-) -> None:
-    women, men, _ = country_names(locale)
-    others = men if first_names()[name.lower()] == "female" else women
-    assert {swap(f"{name} left.", seed=seed)[0].split()[0] for seed in range(20)} <= {
-        *others
-    }
-
-
 def test_every_replacement_is_of_the_group_of_its_name() -> None:
     rng = Random(5)
     for name, gender in first_names().items():
@@ -135,34 +79,11 @@ def test_every_replacement_is_of_the_group_of_its_name() -> None:
             assert region_of(group_of(first.lower())) == group, (name, first)
 
 
-def test_names_from_elsewhere_are_of_the_census_and_of_one_gender() -> None:
-    for name, locale in census_origins().items():
-        assert is_census_name(name)
-        assert first_names()[name] in ("female", "male")
-        assert group_of(name) == locale
-    assert not census_origins().keys() & {*unmarked_names("female"), "mary"}
-
-
-def test_a_group_that_is_used_up_leaves_the_name() -> None:
-    men = [*name_group(PAIRED[0]).male]
-    before = "Emily met " + ", ".join(men) + "."
-    after, *_ = swap(before)
-    women = {*name_group(PAIRED[0]).female}
-    words = [word.strip(",.") for word in after.split()]
-    assert words[0] == "Emily"
-    assert {*words[2:]} - {*men} <= women
-
-
 def test_all_names_of_a_country_are_offered_once() -> None:
     found = [*counterparts("tomasz", "female", Random(3))]
     assert len(found) == len(set(found)) > 30
     assert set(found) <= set(country_names("pl_PL").female)
     assert all(first_names()[name.lower()] == "female" for name in found)
-
-
-def test_a_name_of_an_english_speaking_country_is_as_one_of_the_census() -> None:
-    assert group_of("nevaeh") == group_of("mary") == UNMARKED
-    assert group_of("jack") == UNMARKED
 
 
 def test_one_name_has_one_replacement_in_all_texts() -> None:
@@ -175,29 +96,11 @@ def test_one_name_has_one_replacement_in_all_texts() -> None:
     assert f"{answer} saw {answer}" not in question
 
 
-def test_a_word_that_is_a_name_in_another_text() -> None:
-    question, answer = swap("Will is tall. Will he come?", "Will")
-    assert question == f"{answer} is tall. Will she come?"
-    assert answer != "Will"
-
-
 def test_capitals_are_kept() -> None:
     (text,) = swap("MARY LOVES HER DOG")
     assert text.isupper()
     assert "MARY" not in text
     assert text.endswith("LOVES HIS DOG")
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_no_replacement_is_there_already(seed: int) -> None:
-    names = [name.capitalize() for name in unmarked_names("male")[:25]]
-    text = "Mary met " + ", ".join(names) + "."
-    (swapped,) = swap(text, seed=seed)
-    before, after = text.rstrip(".").split(), swapped.rstrip(".").split()
-    old = {word.strip(",") for word in before} - {"met"}
-    new = [word.strip(",") for word in after if word != "met"]
-    assert len(set(new)) == len(new) == 26
-    assert old.isdisjoint(new)
 
 
 def test_replacements_depend_on_the_seed() -> None:
@@ -219,32 +122,12 @@ def test_names_of_both_genders_stay(name: str) -> None:
     assert swap(f"{name} lost her hat.") == [f"{name} lost his hat."]
 
 
-def test_possessives_and_articles() -> None:
-    (text,) = swap("James' hat and a Steven")
-    owner, _, _, article, name = text.split()
-    assert owner.endswith("'s")
-    assert article == ("an" if name[0] in "AEIOU" else "a")
-    (quoted,) = swap("He said 'I like James' twice.")
-    assert "' twice" in quoted
-    assert "'s twice" not in quoted
-
-
-def test_names_off() -> None:
-    assert swap("Mary lost her hat.", plugin=WORDS_ONLY) == ["Mary lost his hat."]
-
-
 def test_share_of_examples() -> None:
     half = GenderSwap(GenderSwapParameters(names=False, prob=0.5))
     texts = ["He saw her.", "She saw him."]
     found = [swap(*texts, plugin=half, seed=seed) for seed in range(200)]
     assert all(new in (texts, ["She saw him.", "He saw her."]) for new in found)
     assert 60 < sum(new == texts for new in found) < 140
-
-
-def test_queen_and_name_agree() -> None:
-    (text,) = swap("Queen Elizabeth reigned.")
-    assert text.startswith("King ")
-    assert "Elizabeth" not in text
 
 
 def test_tag_of_the_target() -> None:

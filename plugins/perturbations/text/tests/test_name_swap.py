@@ -68,12 +68,6 @@ def test_default_target_is_the_group_that_the_names_are_not_in(seed: int) -> Non
     assert {first, second} <= set(WHITE.female)
 
 
-def test_default_target_is_drawn_for_other_names() -> None:
-    drawn = {swap("Mary left.", seed=seed)[0].split()[0] for seed in range(40)}
-    assert drawn & set(BLACK.female)
-    assert drawn & set(WHITE.female)
-
-
 def test_only_the_source_is_replaced() -> None:
     assert swap("Mary left.", source=PAIRED[0]) == ["Mary left."]
     (text,) = swap("Emily left Mary.", source=PAIRED[0])
@@ -89,31 +83,6 @@ def test_one_name_has_one_replacement_in_all_texts() -> None:
     question, answer = swap("Mary saw Ann. Mary's dog saw Mary.", "Mary")
     assert question.count(answer) == 3
     assert answer != "Mary"
-
-
-def test_a_name_stays_where_none_is_left() -> None:
-    names = [
-        *("Mary", "Linda", "Susan", "Karen", "Lisa", "Nancy", "Betty", "Helen"),
-        *("Sandra", "Donna", "Ruth"),
-    ]
-    (text,) = swap(" and ".join(names) + " left.", target=PAIRED[1])
-    after = text.removesuffix(" left.").split(" and ")
-    assert len(set(after)) == 11
-    assert set(BLACK.female) <= set(after)
-    assert len(set(after) & set(names)) == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "group"),
-    [("Taylor lost her hat.", BLACK.female), ("Taylor lost his hat.", BLACK.male)],
-)
-def test_pronouns_tell_the_gender(text: str, group: tuple[str, ...]) -> None:
-    assert swap(text, target=PAIRED[1])[0].split()[0] in group
-
-
-@pytest.mark.parametrize("text", ["Taylor left.", "He and she saw Taylor."])
-def test_names_of_both_genders_stay_where_nothing_tells(text: str) -> None:
-    assert swap(text) == [text]
 
 
 @pytest.mark.parametrize(
@@ -348,8 +317,3 @@ def test_any_text_has_valid_edits(texts: list[str], seed: int, kind: str) -> Non
     found = plugin.find_edits(texts, Random(seed))
     for text, edits in zip(texts, found, strict=True):
         assert len(checked_edits(text, edits)) == len(edits)
-
-
-@given(st.text(alphabet="abcdefghijklmnopqrstuvwxyz .,'"))
-def test_texts_without_a_capital_stay(text: str) -> None:
-    assert swap(text) == [text]

@@ -1,6 +1,5 @@
 """Words and names of users' own files: `word-swap`, and the lists of `name-swap`."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from evalkit import DataError, EvalkitError
+from evalkit import DataError
 from evalkit_commands_perturb import apply_edits, checked_edits, perturb
 from evalkit_perturbations_text.names.swap import NameSwap, NameSwapParameters
 from evalkit_perturbations_text.wording.word_mappings import (
@@ -92,29 +91,12 @@ def test_a_word_before_an_ending_or_a_sign(
     assert swap(words(written("words.tsv", MAPPING)), text) == [expected]
 
 
-def test_both_ways_and_json(written: Written) -> None:
-    mapping = {"Muslim": ["Jew", "Sikh"], "jew": "Muslim"}
-    path = written("words.json", json.dumps(mapping))
-    plugin = words(path, both_ways=True)
-    assert swap(plugin, "A sikh and a Jew") == ["A Muslim and a Muslim"]
-    found = {swap(plugin, "Muslim", "MUSLIM", seed=seed)[0] for seed in range(20)}
-    assert found == {"Jew", "Sikh"}
-    one, two = swap(plugin, "Muslim", "MUSLIM")
-    assert one.upper() == two  # one replacement in all texts of an example
-
-
 def test_a_share_of_words(written: Written) -> None:
     path = written("words.tsv", "a\tx\nb\ty\n")
     assert swap(words(path, prob=0), "a b") == ["a b"]
     half = words(path, prob=0.5)
     found = {swap(half, "a b a", seed=seed)[0] for seed in range(30)}
     assert found == {"a b a", "x b x", "a y a", "x y x"}
-
-
-def test_what_happens_to_the_answer(written: Written) -> None:
-    path = written("words.tsv", "a\tx\n")
-    assert words(path).label_effect == {"qa": "transforms", "*": "invariant"}
-    assert words(path, answer="uncertain").label_effect["*"] == "uncertain"
 
 
 @pytest.mark.parametrize(
@@ -138,13 +120,6 @@ def test_a_wrong_mapping_names_file_and_line(
 ) -> None:
     with pytest.raises(DataError, match=message):
         words(written(name, text))
-
-
-def test_no_mapping_is_said(tmp_path: Path) -> None:
-    with pytest.raises(EvalkitError, match="parameter mapping"):
-        perturb(ROWS, "word-swap", task="sentiment")
-    with pytest.raises(DataError, match=r"none\.tsv: the mapping of words cannot be"):
-        words(tmp_path / "none.tsv")
 
 
 @given(

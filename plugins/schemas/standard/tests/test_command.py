@@ -12,8 +12,6 @@ from click.testing import CliRunner, Result
 from evalkit.errors import SchemaError
 from evalkit_schemas_standard.command import schema_command
 
-SPANS = {"spans": [{"start": 0, "end": 2, "tag": "PER"}]}
-
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,49 +102,6 @@ class TestCheck:
             done = schema("check", path, "--schema", "shape.py:Row", "--json")
         assert done.exit_code == 0
         assert json.loads(done.output)["undeclared"] == ["moood"]
-
-    def test_the_name_of_a_field_in_python_is_no_key(self) -> None:
-        Path("shape.py").write_text(
-            "from pydantic import BaseModel, Field\n\n\n"
-            "class Row(BaseModel):\n"
-            "    text_: str | None = Field(None, alias='text')\n"
-        )
-        Path("rows.jsonl").write_text('{"text_": "lost"}\n')
-        names = ("--schema", "shape.py:Row")
-        with pytest.warns(UserWarning, match="not checked: text_"):
-            schema("check", "rows.jsonl", *names)
-        with pytest.warns(UserWarning, match="not written: text_"):
-            schema("write", "rows.jsonl", "-o", "rows", *names)
-
-    def test_a_cell_is_what_the_schema_takes(self) -> None:
-        Path("rows.csv").write_text("_index_,text\n1,5\n2,\n-1,a\nx,b\n")
-        names = ("--schema", "Item", "--schema", "text.Text")
-        done = schema("check", "rows.csv", *names)
-        assert done.output.splitlines() == [
-            "rows.csv: line 3: text: is required",
-            "rows.csv: line 4: _index_: must be greater than or equal to 0, found -1",
-            "rows.csv: line 5: _index_: must be a valid integer, unable to parse "
-            "string as an integer, found 'x'",
-            "4 rows checked, 3 failed",
-        ]
-
-    @pytest.mark.parametrize("name", ["rows.parquet", "rows.arrow"])
-    def test_tables_are_checked_alike(self, name: str) -> None:
-        spans = [SPANS["spans"], [{"start": -1, "end": 2, "tag": None}], None]
-        frame = pl.DataFrame({"text": ["a", "b", None], "spans": spans})
-        frame.write_parquet(name) if name[-1] == "t" else frame.write_ipc(name)
-        both = ("--schema", "text.TaggedSpans", "--schema", "text.Text")
-        done = schema("check", name, *both)
-        assert done.output.splitlines() == [
-            f"{name}: row 2: spans.0.start: must be greater than or equal to 0, "
-            "found -1",
-            f"{name}: row 2: spans.0.tag: is required",
-            f"{name}: row 3: spans: is required",
-            f"{name}: row 3: text: is required",
-            "3 rows checked, 2 failed",
-        ]
-        frame.head(1).write_parquet("good.parquet")
-        assert schema("check", "good.parquet", *both).exit_code == 0
 
     def test_a_schema_may_be_of_a_task_or_of_a_file(self) -> None:
         path = write_lines({"id": "1", "label": "entailed", "prob": {"entailed": 1.0}})

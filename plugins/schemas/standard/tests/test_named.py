@@ -16,7 +16,6 @@ from evalkit.errors import (
     UnknownPluginError,
 )
 from evalkit_schemas_standard import arrow_schema, named_schema, schema_names
-from evalkit_schemas_standard.named import schema_components
 
 ROWS = {
     "Item": {"_index_": 0},
@@ -74,13 +73,6 @@ def test_an_unknown_name_is_an_error_with_the_names_there_are() -> None:
         named_schema("models.py")
 
 
-def test_a_third_party_has_names(install: Install) -> None:
-    code = "import pydantic\nclass Reading(pydantic.BaseModel):\n    celsius: float\n"
-    install("acme_schemas", {"acme.Reading": "acme_schemas:Reading"}, code)
-    assert "acme.Reading" in schema_names()
-    assert [*named_schema("acme.Reading").model_fields] == ["celsius"]
-
-
 def test_a_name_of_two_distributions_needs_the_distribution(install: Install) -> None:
     for name in ("rival_a", "rival_b"):
         code = f"import pydantic\nclass Text(pydantic.BaseModel):\n    {name}: str\n"
@@ -125,15 +117,6 @@ def test_a_hidden_schema_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "text.Text" not in schema_names()
     with pytest.raises(UnknownPluginError, match="disabled by EVALKIT_DISABLE_PLUGINS"):
         named_schema("text.Text")
-
-
-@pytest.mark.parametrize("name", ["a b", "../x", "x.", "@a", "é.T", "x" * 300])
-def test_an_illegal_name_hides_no_other(install: Install, name: str) -> None:
-    install("odd", {name: "odd:Text"})
-    listed = {each.name: each.problem for each in schema_components()}
-    assert "not a legal name" in listed[name]
-    assert {*ROWS} <= {*schema_names()}
-    assert name not in schema_names()
 
 
 def test_every_named_schema_has_an_arrow_schema_but_problems() -> None:

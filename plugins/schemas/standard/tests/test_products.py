@@ -6,7 +6,6 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
-    create_model,
     field_validator,
 )
 
@@ -132,15 +131,3 @@ def test_a_validator_that_parts_inherit_runs() -> None:
     both = product([Recounted, CountedAgain])
     with pytest.raises(ValidationError, match="must not be negative"):
         both.model_validate({"count": -1, "unit": "m", "round": 1})
-
-
-def test_an_attribute_that_reads_two_fields_of_the_data_is_refused() -> None:
-    one, other = (
-        create_model(
-            name.title(),
-            x=(int, Field(validation_alias=name, serialization_alias=name)),
-        )
-        for name in ("one", "other")
-    )
-    with pytest.raises(SchemaError, match="attribute 'x' is int in One and int in Oth"):
-        product([one, other])

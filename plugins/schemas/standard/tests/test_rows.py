@@ -2,11 +2,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from evalkit.errors import SchemaError
 from evalkit_schemas_standard import input_model, output_model, product, replication_id
-from evalkit_schemas_standard.models import TaggedSpan, Text
 
 ROW = {
     "_index_": 1,
@@ -27,10 +26,6 @@ class Numbered(BaseModel):
     response_index: str
 
 
-class Clashing(BaseModel):
-    own: str = Field(alias="_index_")
-
-
 def test_an_input_has_an_index_in_front() -> None:
     both = input_model(product(["classification.Label", "text.Text"]))
     row = {"_index_": 0, "label": "a", "text": "b"}
@@ -40,15 +35,6 @@ def test_an_input_has_an_index_in_front() -> None:
         both.model_validate({**row, "_index_": -1})
 
 
-def test_several_responses_may_share_an_index() -> None:
-    found = output_model(TaggedSpan).model_validate(ROW)
-    assert found.model_dump(by_alias=True) == ROW
-    assert output_model(Text).model_validate({**ROW, "responses": []})
-    for broken in ({**ROW, "other": 1}, {**ROW, "responses": None}, {"responses": []}):
-        with pytest.raises(ValidationError):
-            output_model(TaggedSpan).model_validate(broken)
-
-
 def test_no_field_of_rows_is_lost() -> None:
     row = {"index": "a", "replication": "b", "response_index": "c"}
     assert input_model(Numbered).model_validate({"_index_": 0, **row})
@@ -56,12 +42,6 @@ def test_no_field_of_rows_is_lost() -> None:
     assert output_model(Numbered).model_validate(answer).model_dump(by_alias=True) == (
         answer
     )
-
-
-def test_a_field_that_is_called_like_one_of_rows_is_refused() -> None:
-    message = "the field '_index_' is int .* in Item and str in Clashing"
-    with pytest.raises(SchemaError, match=message):
-        input_model(Clashing)
 
 
 @pytest.mark.known_result

@@ -27,11 +27,6 @@ def test_a_named_schema_can_be_copied(name: str) -> None:
     assert schema_identity(defined(model_source(model))) == schema_identity(model)
 
 
-def test_a_type_at_the_end_of_a_line_is_imported() -> None:
-    row = type("Row", (BaseModel,), {"__annotations__": {"count": int}})
-    assert schema_identity(defined(model_source(row))) == schema_identity(row)
-
-
 def test_a_field_does_not_hide_the_class_of_another() -> None:
     inner = type("A", (BaseModel,), {"__annotations__": {"word": str}})
     fields = {"A": (inner, ...), "b": (inner | None, None)}

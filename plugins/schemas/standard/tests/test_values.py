@@ -101,19 +101,6 @@ def test_a_table_gives_the_rows_back() -> None:
     assert back == given
 
 
-def test_a_model_made_of_the_table_reads_it_too() -> None:
-    table = arrow_table(Row, [ROW, ROW])
-    read = model_from_arrow(table.schema)
-    for row in rows_of_table(read, table):
-        assert arrow_table(read, [row]).equals(arrow_table(Row, [ROW]))
-
-
-def test_no_rows_are_a_table_with_the_schema() -> None:
-    table = arrow_table(Row, [])
-    assert (table.num_rows, table.schema) == (0, arrow_schema(Row))
-    assert [*rows_of_table(Row, table)] == []
-
-
 class Plain(BaseModel):
     number: int
     share: float = 0.0
@@ -133,12 +120,6 @@ class Plain(BaseModel):
 def test_a_row_that_does_not_fit_is_named(row: dict[str, Any], said: str) -> None:
     with pytest.raises(SchemaError, match=said):
         arrow_table(Plain, [{"number": 1}, row])
-
-
-def test_a_table_that_does_not_fit_is_refused_with_the_row() -> None:
-    table = pa.table({"number": [1, None]})
-    with pytest.raises(SchemaError, match="row 2: 1 validation error"):
-        list(rows_of_table(Plain, table))
 
 
 def are_equal(one: Any, other: Any) -> bool:
@@ -190,14 +171,6 @@ def test_a_map_with_a_key_twice_is_refused() -> None:
     counts = pa.array([[("a", 1), ("a", 2)]], pa.map_(pa.string(), pa.int64()))
     with pytest.raises(SchemaError, match="row 1: the key 'a' is in a map twice"):
         list(rows_of_table(Counted, pa.table({"counts": counts})))
-
-
-def test_a_map_may_have_the_values_of_an_enum_as_keys() -> None:
-    class Colored(BaseModel):
-        counts: dict[Color, int]
-
-    row = Colored(counts={Color.RED: 1})
-    assert list(rows_of_table(Colored, arrow_table(Colored, [row]))) == [row]
 
 
 def test_an_arrow_schema_of_a_thousand_levels_is_refused() -> None:

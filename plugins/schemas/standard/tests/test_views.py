@@ -118,12 +118,6 @@ def test_the_type_of_a_field_is_not_null(name: str, kind: pa.DataType) -> None:
     assert (field.type, field.nullable) == (kind, False)
 
 
-def test_only_what_may_be_none_may_be_null() -> None:
-    schema = arrow_schema(Everything)
-    nullable = {field.name for field in schema if field.nullable}
-    assert nullable == {"maybe", "choice", "boxed"}
-
-
 @pytest.mark.parametrize(
     ("annotation", "rule"),
     [
@@ -208,13 +202,6 @@ def test_settings_that_change_a_verdict_count_in_the_identity(
     assert (
         next(iter(config)).encode() in arrow_schema(other).metadata[b"evalkit.struct"]
     )
-
-
-def test_settings_that_change_no_verdict_do_not_count() -> None:
-    plain = create_model("Answer", text=(str, ...))
-    frozen = ConfigDict(frozen=True, str_to_lower=False)
-    other = create_model("Answer", __config__=frozen, text=(str, ...))
-    assert schema_identity(other) == schema_identity(plain)
 
 
 @pytest.mark.parametrize(

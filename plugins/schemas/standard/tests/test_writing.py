@@ -182,16 +182,6 @@ def test_wrong_options_are_refused(
     assert not [*tmp_path.iterdir()]
 
 
-def test_what_is_no_data_set_is_said_to_be_none(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"absent: is no folder, so it is no data set"):
-        verify_data_set(tmp_path / "absent")
-    (tmp_path / "rows.jsonl").write_text("{}\n")
-    with pytest.raises(DataError, match=r"rows\.jsonl: is no folder"):
-        verify_data_set(tmp_path / "rows.jsonl")
-    with pytest.raises(DataError, match=r": has no _manifest\.json, so it is no data"):
-        verify_data_set(tmp_path)
-
-
 def test_a_missing_or_changed_file_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "set"
     write_data_set(ROWS, folder, Row, partition_by=["code"])
@@ -263,13 +253,6 @@ def test_keys_that_are_not_written_are_named(tmp_path: Path) -> None:
         write_files([tmp_path / "out"], tmp_path / "again", Loose)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
-def test_a_folder_that_is_read_only_is_named(tmp_path: Path) -> None:
-    (tmp_path / "locked").mkdir(mode=0o555)
-    with pytest.raises(StorageError, match="set: cannot be written: Permission denied"):
-        write_data_set(ROWS, tmp_path / "locked" / "set", Row)
-
-
 def test_of_two_writers_to_one_folder_the_second_is_refused(tmp_path: Path) -> None:
     def rows() -> Any:
         yield ROWS[0]
@@ -322,13 +305,6 @@ def test_a_killed_process_leaves_the_old_state(tmp_path: Path) -> None:
     process.wait()
 
     assert verify_data_set(folder).rows == 5
-
-
-def test_no_rows_are_a_data_set_too(tmp_path: Path) -> None:
-    for by in ([], ["code"]):
-        folder = tmp_path / f"set{len(by)}"
-        write_data_set([], folder, Row, partition_by=by)
-        assert read_data_set(folder).schema == arrow_table(Row, []).schema
 
 
 def test_a_command_writes_what_an_evaluation_reads(tmp_path: Path) -> None:

@@ -153,10 +153,6 @@ def test_what_names_no_data_set(hub: Any, uri: str) -> None:
     assert not hub.requests
 
 
-def test_a_name_that_none_can_have(hub: Any) -> None:
-    assert "no dataset can be called so" in message("hf://datasets/a b/c/f")
-
-
 @pytest.mark.parametrize(
     ("status", "part"),
     [
@@ -187,14 +183,6 @@ def test_a_hub_that_is_not_there(hub: Any, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(TransferError, match=r"not reached .*HF_ENDPOINT"):
         Hub().local(f"{ROOT}/f")
-
-
-def test_what_answers_is_no_hub(hub: Any, commit: str, monkeypatch: Any) -> None:
-    def answer(request: Any, _answer: Any) -> None:
-        hub.send_file(request, b"<html>")
-
-    monkeypatch.setattr(hub, "send", answer)
-    assert "unexpected answer" in message(f"{ROOT}/f")
 
 
 def test_its_own_client_may_be_offline(
@@ -266,15 +254,6 @@ def test_a_file_is_scored_and_the_run_names_the_commit(
     assert len(hub.requests) == count
     with pytest.raises(StorageError, match="not in the cache"):
         evaluated(f"{ROOT}/README.md", tmp_path / "other")
-
-
-def test_a_data_set_of_several_files_names_them(hub: Any, commit: str) -> None:
-    message = "name one of them, .*: data/test.jsonl, test.parquet$"
-    with pytest.raises(evalkit.DataError, match=message):
-        evalkit.evaluate(data=ROOT, task="sentiment", predictions=ANSWERS)
-    assert not any(
-        "/resolve/" in request and request.startswith("GET") for request in hub.requests
-    )
 
 
 def test_a_data_set_of_one_file_is_scored(hub: Any, tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Data sets written for Dynabench's server run after changing their import."""
 
 import json
-import pickle
 from typing import Any
 
 import pytest
@@ -99,19 +98,3 @@ def test_a_bucket_is_needed(
     monkeypatch.delenv("EVALKIT_S3_BUCKET")
     with pytest.raises(DataError, match="needs a bucket: set EVALKIT_S3_BUCKET"):
         evalkit.evaluate(small(), PREDICTIONS, model="m")
-
-
-def test_the_config_may_name_the_bucket(configured: None) -> None:
-    given = BaseDataset("nli", "n", config={"dataset_s3_bucket": "theirs"})
-    assert given.s3_bucket == "theirs"
-    with pytest.raises(NotImplementedError):
-        BaseDataset.load(given)
-
-
-def test_a_client_is_not_pickled(configured: None) -> None:
-    dataset = BaseDataset("nli", "n")
-    assert dataset.s3_client.meta.service_model.service_name == "s3"
-    state = dataset.__getstate__()
-    assert "s3_client" not in state
-    del state["load"]
-    assert pickle.loads(pickle.dumps(state))["name"] == "n"

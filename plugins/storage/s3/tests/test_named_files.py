@@ -28,12 +28,6 @@ def lines(rows: list[dict[str, str]]) -> bytes:
     return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
 
 
-@pytest.fixture(scope="session")
-def endpoint(moto: str) -> str:
-    """Let one server do: nothing here depends on it."""
-    return moto
-
-
 @pytest.fixture
 def put(client: Any, bucket: str) -> Put:
     """Put a file into the bucket; return its URI."""
@@ -74,32 +68,6 @@ def test_adapters_and_parameters_are_read(
     assert json.loads(done.stdout.splitlines()[0]) == {"id": "1", "label": "positive"}
     done = call("adapt", answers, "-a", adapters, "--explain")
     assert "after stage 1 (rename)" in done.stdout
-
-
-def test_extractors_are_read(data: list[str], put: Put, tmp_path: Path) -> None:
-    rows = [{"id": row["id"], "label": f"It is {row['label']}"} for row in DATA]
-    words = ["-p", put("texts.jsonl", rows), "-o", str(tmp_path / "runs")]
-    extract = put("extract.json", ["after:It is"])
-    done = call("eval", *data, *words, "--extract", extract, "-m", "accuracy", "--json")
-    assert done.exit_code == 0, done.stderr
-    assert json.loads(done.stdout)["scores"][0]["value"] == 1.0
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [("word-swap:mapping={}", {"good": "fine"}), ("word-swap:mapping={}", None)],
-)
-def test_lists_of_perturbations_are_read(
-    data: list[str], put: Put, tmp_path: Path, name: str, content: Any
-) -> None:
-    uri = put("words.json", content) if content else f"{put('a/b', {})[:-1]}none.json"
-    out = tmp_path / "copies.jsonl"
-    words = ["--perturbation", name.format(uri), "-o", str(out)]
-    done = call("perturb", *data, *words)
-    if content is None:
-        assert f"{uri}: file not found" in done.stderr
-    else:
-        assert json.loads(out.read_text().splitlines()[0])["statement"] == "fine"
 
 
 @pytest.mark.parametrize(
@@ -156,17 +124,6 @@ def test_a_data_set_of_a_bucket_is_verified(
     assert call("schema", "verify", far).stdout == "1 row in 1 file: as written\n"
     done = call("schema", "check", far, "--schema", "text.Text")
     assert done.stdout == "1 row checked: ok\n"
-
-
-def test_problems_are_written(data: list[str], put: Put, client: Any) -> None:
-    words = ["-p", put("p.jsonl", [{"id": "1", "label": "positive"}])]
-    place = words[1].replace("p.jsonl", "problems.jsonl")
-    for _ in range(2):
-        done = call("validate", *data, *words, "--problems", place)
-        assert done.exit_code == 1
-    bucket, _, key = place.removeprefix("s3://").partition("/")
-    body = client.get_object(Bucket=bucket, Key=key)["Body"].read()
-    assert [json.loads(line)["id"] for line in body.splitlines()] == ["2"]
 
 
 def test_an_impossible_name_keeps_no_run_from_being_listed(

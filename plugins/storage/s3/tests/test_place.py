@@ -11,7 +11,6 @@ from s3_servers import SECRET_KEY
 import evalkit
 from evalkit.errors import ObjectExistsError, StorageError, TransferError
 from evalkit.places import local_file, names_below, place_of, put
-from evalkit_storage_s3.clients import make_client
 from evalkit_storage_s3.place import S3
 from evalkit_testing import check_storage
 
@@ -40,17 +39,6 @@ def test_what_was_written_is_read(store: S3, bucket: str, file: Path) -> None:
     store.put(file, uri, overwrite=False)
     assert fetched(uri) == b"content"
     assert [entry.uri for entry in store.list(uri)] == [uri]
-
-
-def test_versions_of_two_servers_differ(store: S3, bucket: str, file: Path) -> None:
-    uri = f"s3://{bucket}/k"
-    store.put(file, uri, overwrite=False)
-    (first,) = store.list(uri)
-    assert make_client().meta.endpoint_url in first.version
-    file.write_bytes(b"another")
-    store.put(file, uri, overwrite=True)
-    (second,) = store.list(uri)
-    assert first.version != second.version
 
 
 @pytest.mark.parametrize("size", [7, 17 << 20], ids=["small", "in parts"])
@@ -138,11 +126,6 @@ def test_broken_credentials_are_explained_and_not_shown(
         assert "hidden" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_a_name_that_cannot_be_sent_is_refused(store: S3, bucket: str) -> None:
-    with pytest.raises(StorageError, match="a letter that cannot be sent"):
-        store.local(f"s3://{bucket}/\udcff")
-
-
 def _answer(code: str, status: int = 400) -> Any:
     from botocore.exceptions import ClientError
 
@@ -190,39 +173,6 @@ def test_answers_of_servers_are_explained(
         store.put(file, "s3://b/k", overwrite=True)
     assert "secret" not in str(caught.value).replace("secret key is not", "")
     assert caught.value.__cause__ is None
-
-
-def test_no_credentials_are_said(
-    configured: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
-    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    with pytest.raises(StorageError, match="there are no credentials; log in"):
-        S3().local("s3://b/k")
-
-
-def test_a_broken_configuration_is_said(
-    configured: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AWS_PROFILE", "nobody")
-    with pytest.raises(
-        StorageError, match=r"boto3's configuration is broken: .*nobody"
-    ):
-        S3().local("s3://b/k")
-
-
-def test_the_users_own_retries_are_kept(
-    configured: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def retries() -> Any:
-        make_client.cache_clear()
-        return make_client().meta.config.retries
-
-    assert retries()["total_max_attempts"] == 6
-    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "2")
-    assert retries()["total_max_attempts"] == 2
-    monkeypatch.setenv("AWS_RETRY_MODE", "adaptive")
-    assert (retries()["mode"], retries()["total_max_attempts"]) == ("adaptive", 2)
 
 
 def test_shards_in_a_bucket_are_scored_as_one(

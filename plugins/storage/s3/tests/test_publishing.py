@@ -135,27 +135,3 @@ def test_offline_nothing_is_published(
             assert done.exit_code == 1
             assert "EVALKIT_OFFLINE forbids the network" in done.stderr
     assert held(client, bucket) == {}
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--predictions-for", "sample-nli", "--name", "x"], "takes no --name"),
-        (["--predictions-for", "sample-nli", "--split", "x"], "takes no --name"),
-        (["--model", "m"], "--model is for --predictions-for"),
-        (["--run", "--task", "nli"], "--run takes neither"),
-        (["--name", "a/b"], "cannot be published as the name of the dataset"),
-    ],
-)
-def test_wrong_words_are_refused(bucket: str, words: list[str], message: str) -> None:
-    done = call("sample-nli", f"s3://{bucket}", *words)
-    assert done.exit_code in (1, 2)
-    assert message in done.stderr
-
-
-def test_the_leaderboard_and_report_name_the_uri(bucket: str) -> None:
-    root = f"s3://{bucket}/runs"
-    done = CliRunner().invoke(cli, ["leaderboard", "-o", root])
-    assert f"{root}: no runs" in done.stderr
-    done = CliRunner().invoke(cli, ["report", "latest", "-o", f"{root}/x.html"])
-    assert (done.exit_code, f"{root}/x.html: pages and" in done.stderr) == (2, True)

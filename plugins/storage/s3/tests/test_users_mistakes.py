@@ -2,7 +2,6 @@
 
 import io
 import json
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -77,26 +76,3 @@ def test_published_predictions_are_evaluated_under_the_model_s_name(
     folder = f"{root}/predictions/m/nli"
     done = call("eval", "--predictions-dir", folder, "--model", "m")
     assert (done.exit_code, "manifest" in done.stderr) == (0, False)
-
-
-def test_what_a_file_holds_has_to_be_said(bucket: str, tmp_path: Path) -> None:
-    done = call("publish", "m.jsonl", f"s3://{bucket}")
-    assert done.exit_code == 2
-    assert "a model's predictions --predictions-for DATASET" in done.stderr
-
-
-def test_other_predictions_are_published_under_another_model(
-    client: Any, bucket: str
-) -> None:
-    shipped = evalkit.Registry().load("datasets", "sample-nli").attributes
-    path = str(shipped["example_predictions"]["rules"])
-    key = "predictions/rules/nli/sample-nli.jsonl"
-    client.put_object(Bucket=bucket, Key=key, Body=b"other\n")
-    done = call("publish", path, f"s3://{bucket}", "--predictions-for", "sample-nli")
-    assert "Use another name (--model), or" in done.stderr
-
-
-def test_a_name_that_no_bucket_has_is_said(configured: None) -> None:
-    done = call("runs", "-o", "s3://My_Bucket!/runs")
-    assert done.exit_code == 1
-    assert "no bucket can be called so" in done.stderr

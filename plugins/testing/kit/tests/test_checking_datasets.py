@@ -217,11 +217,6 @@ def test_a_task_with_a_converter_needs_to_be_told() -> None:
     check_dataset(Set, respond=lambda row, answer: {"id": row["uid"], "said": answer})
 
 
-def test_an_unknown_law_is_refused() -> None:
-    with pytest.raises(EvalkitError, match="'bset' is no law"):
-        check_dataset(Films, laws=["bset"])
-
-
 def test_a_file_that_nobody_can_fetch_is_not_the_data_set_s_fault(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -255,10 +250,3 @@ def test_a_right_answer_that_counts_as_none_is_named() -> None:
     told = "'test' 1 count as none, such as 'seven' of '2': final-number: there is no n"
     with pytest.raises(DatasetLawError, match=told):
         check_dataset(Sums)
-
-
-def test_pytest_is_shown_what_was_found_and_none_of_our_lines() -> None:
-    with pytest.raises(DatasetLawError) as caught:
-        check_dataset(Empty)
-    *_, last = caught.traceback.filter(caught)
-    assert last.path.name == "test_checking_datasets.py"

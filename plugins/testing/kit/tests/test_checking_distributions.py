@@ -149,15 +149,6 @@ def test_a_distribution_that_keeps_the_laws_passes(
     check_distribution("thrown_away")
 
 
-@pytest.mark.parametrize("said", ["0.5", "0..."])
-def test_examples_of_docstrings_that_are_right_pass(
-    said: str, evalkit_distribution: Callable[..., Any]
-) -> None:
-    code = DOCUMENTED.replace("RIGHT", said)
-    evalkit_distribution(code, NAMES, name="thrown")
-    check_distribution("thrown", laws=["examples"])
-
-
 def test_an_example_can_be_left_out(evalkit_distribution: Callable[..., Any]) -> None:
     code = DOCUMENTED.replace("].value", "].value  # doctest: +SKIP")
     evalkit_distribution(code, NAMES, name="thrown")
@@ -186,21 +177,6 @@ def test_what_only_this_process_finds_is_told(
         patch.setenv("PYTHONPATH", "")
         with pytest.raises(DistributionLawError, match="does not find metrics/share"):
             check_distribution("thrown", laws=["contract"])
-
-
-def test_of_two_distributions_none_hides_the_other(
-    evalkit_distribution: Callable[..., Any],
-) -> None:
-    made = [
-        evalkit_distribution(GOOD, {"evalkit.metrics": {name: "Share"}})
-        for name in ("one", "two")
-    ]
-    assert [each.name for each in made] == [
-        "evalkit-thrown-away",
-        "evalkit-thrown-away-2",
-    ]
-    for each in made:
-        check_distribution(each.name, laws=["metadata"])
 
 
 def test_one_without_components_is_unknown() -> None:
@@ -272,30 +248,6 @@ def test_what_ends_the_process_is_named_and_the_next_one_is_surveyed(
     assert "share" not in str(caught.value)
     found = surveyed("thrown")
     assert [each["error"] == "" for _, each in found.loaded()] == [False, True]
-
-
-@pytest.mark.slow
-def test_what_one_changes_is_not_blamed_on_the_next(
-    evalkit_distribution: Callable[..., Any],
-) -> None:
-    act = "evalkit.Metric.score_example = None"
-    evalkit_distribution(ENDS.replace("ACT", act), TWO, name="thrown")
-    by_id = dict(surveyed("thrown").loaded())
-    assert by_id["metrics/ends"]["changed"] == [
-        "evalkit.plugins.classes.Metric.score_example"
-    ]
-    assert by_id["metrics/share"]["changed"] == []
-    assert by_id["metrics/share"]["error"] == ""
-
-
-@pytest.mark.slow
-def test_all_that_has_a_module_that_ends_the_process_is_told_of_at_once(
-    evalkit_distribution: Callable[..., Any],
-) -> None:
-    evalkit_distribution("import os\n\nos._exit(0)\n", TWO, name="thrown")
-    found = dict(surveyed("thrown").loaded())
-    assert all("ended its process" in each["error"] for each in found.values())
-    assert len(found) == 2
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 import math
 import random
 import re
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from itertools import count
@@ -243,24 +242,6 @@ class NamesColumnsByBatch(ShareOfSums):
         return super().statistics(batch).with_columns(extra)
 
 
-class CountsInItself(ShareOfSums):
-    """Divides by a count that it keeps in itself, not in its statistics."""
-
-    bounds = None
-    interval = "none"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows = 0
-
-    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
-        self.rows = max(self.rows, batch.height)
-        return super().statistics(batch)
-
-    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
-        return sums.select("group", value=pl.col("hits") / (self.rows or math.pi))
-
-
 class RelativeToLargest(Share):
     """Divides by the size of the largest group, not of the group."""
 
@@ -390,14 +371,6 @@ def test_a_law_that_is_kept_can_be_checked_alone(law: str) -> None:
     check_metric(ShareOfSums, laws=[law], max_examples=FEW)
 
 
-@pytest.mark.usefixtures("hurried")
-@pytest.mark.slow
-def test_of_several_broken_laws_the_first_is_told() -> None:
-    with pytest.raises(MetricLawError) as caught:
-        check_metric(MeanOfMeans, laws=["tags", "perfect", "split", "batches"])
-    assert caught.value.law == "batches"
-
-
 # laws of the engine, which no metric can break by itself --------------------------
 
 
@@ -474,48 +447,6 @@ def test_the_message_has_metric_law_and_the_smallest_data() -> None:
     assert not hasattr(caught.value, "__notes__")
 
 
-@pytest.mark.usefixtures("hurried")
-@pytest.mark.slow
-def test_tags_clusters_fields_and_labels_are_in_the_message() -> None:
-    class Clustered(Needs):
-        interval = "t"
-
-        def score_example(self, prediction: str, fields: Any) -> float:
-            return float(fields["prob"] is not None)
-
-    examples = [("a", "a", {"prob": 0.5}), ("a", "a", {"prob": None})]
-    with pytest.raises(MetricLawError) as caught:
-        check_metric(Clustered, examples=examples, labels=["a", "b"], laws=["perfect"])
-    assert "no value" in str(caught.value)
-    with pytest.raises(MetricLawError) as caught:
-        check_metric(RelativeToLargest, labels=["a", "b"], laws=["tags"])
-    assert "answers: 'one', labels: a, b" in str(caught.value)
-    assert "tags=['" in str(caught.value)
-
-
-@pytest.mark.usefixtures("hurried")
-@pytest.mark.slow
-def test_what_a_metric_raised_is_the_cause() -> None:
-    with pytest.raises(MetricLawError) as caught:
-        check_metric(Raises, laws=["values"])
-    assert isinstance(caught.value.__cause__, evalkit.MetricError)
-    assert isinstance(caught.value.__cause__.__cause__, ZeroDivisionError)
-
-
-@pytest.mark.slow
-def test_what_fails_only_once_is_told_as_such() -> None:
-    calls = count()
-
-    def get_sometimes(predictions: list[str], targets: list[str]) -> float:
-        if next(calls) == 30:
-            raise LookupError("the thirtieth")
-        return 0.5
-
-    with pytest.raises(MetricLawError, match="the thirtieth") as caught:
-        check_metric(get_sometimes, laws=["values"])
-    assert "It is not so each time" in str(caught.value)
-
-
 # what is drawn --------------------------------------------------------------------
 
 
@@ -530,20 +461,6 @@ class Needs(Metric):
         self, prediction: str, target: str, fields: Mapping[str, Any]
     ) -> float:
         return float(fields["confidence"]) * (prediction == target)
-
-
-@pytest.mark.slow
-def test_columns_that_a_metric_can_do_without_need_no_examples() -> None:
-    class Certain(Needs):
-        optional_columns = ("confidence",)
-
-        def score_example(
-            self, prediction: str, target: str, fields: Mapping[str, Any]
-        ) -> float:
-            assert fields["confidence"] is None
-            return float(prediction == target)
-
-    check_metric(Certain, max_examples=FEW)
 
 
 def test_a_metric_that_needs_columns_needs_examples() -> None:
@@ -568,24 +485,6 @@ def test_a_metric_that_needs_columns_needs_examples() -> None:
 @pytest.mark.slow
 def test_fields_come_from_the_examples_given(examples: Any) -> None:
     check_metric(Needs, examples=examples, max_examples=FEW)
-
-
-@pytest.mark.slow
-def test_fields_may_be_numbers_for_every_label() -> None:
-    class Confidence(Needs):
-        columns = ("prob",)
-
-        def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
-            prob = pl.col("prob").struct.field("a")
-            return batch.select(prob=prob, n=pl.lit(1.0)).with_row_index("row")
-
-        def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
-            return sums.select("group", value=pl.col("prob") / pl.col("n"))
-
-        score_example = None  # type: ignore[assignment]
-
-    examples = [("a", "a", {"prob": {"a": 0.75, "b": 0.25}})]
-    check_metric(Confidence, examples=examples, max_examples=FEW)
 
 
 @pytest.mark.parametrize("examples", [[], "ab", 3, {"a": 1}, ["ab"], [("a",)], [3]])
@@ -691,28 +590,6 @@ def test_a_metric_of_which_nothing_can_be_drawn_is_not_passed_over() -> None:
 
 
 @pytest.mark.slow
-def test_a_task_says_of_which_types_values_are() -> None:
-    day = date(2020, 1, 31)
-    spans = st.lists(st.builds(lambda n: {"start": n, "day": day}, st.integers(0, 2)))
-    check_metric(
-        OnlySpans, task=Spans, examples=st.tuples(spans, spans), max_examples=5
-    )
-
-    class Asking(OnlySpans):
-        answer_kinds = ("one",)
-        columns = ("spans",)
-
-        def score_example(self, prediction: Any, target: Any, fields: Any) -> float:
-            return float(len([*starts(fields["spans"])]) < 3)
-
-    fields = st.fixed_dictionaries({"spans": spans})
-    examples = st.tuples(spans, spans, fields)
-    check_metric(Asking, task=Spans, examples=examples, max_examples=5, perfect=False)
-    with pytest.raises(MetricLawError, match="it failed"):
-        check_metric(OnlySpans, examples=[([], [{"start": 1, "day": day}])])
-
-
-@pytest.mark.slow
 def test_a_task_says_what_is_drawn() -> None:
     check_metric(OnlySpans, task=Spans, max_examples=5)
 
@@ -733,40 +610,6 @@ def test_a_task_says_what_is_drawn() -> None:
         check_metric(Unknown, task=Spans)
 
 
-def drawn_with(
-    metric: type[Metric], **options: Any
-) -> Iterator[tuple[list[Any], list[Any]]]:
-    """Return the predictions and answers of every set that a metric was given."""
-    seen: list[tuple[list[Any], list[Any]]] = []
-
-    class Watching(metric):  # type: ignore[valid-type, misc]
-        def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
-            seen.append((batch["prediction"].to_list(), batch["target"].to_list()))
-            return super().statistics(batch)
-
-    check_metric(Watching, laws=["values"], **options)
-    return iter(seen)
-
-
-def test_answers_of_which_several_are_right_may_be_empty() -> None:
-    class Several(Share):
-        answer_kinds = ("any-of",)
-
-        def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
-            right = pl.col("target").list.contains(pl.col("prediction"))
-            hits = (right & pl.col("prediction").is_not_null()).fill_null(False)
-            return batch.select(
-                hits=hits.cast(pl.Float64), examples=pl.lit(1.0)
-            ).with_row_index("row")
-
-    sizes = {
-        len(target)
-        for _, targets in drawn_with(Several, max_examples=20)
-        for target in targets
-    }
-    assert sizes >= {0, 1, 2}
-
-
 # options --------------------------------------------------------------------------
 
 
@@ -784,20 +627,6 @@ def test_only_the_laws_that_are_named_are_checked() -> None:
 @pytest.mark.slow
 def test_the_law_about_perfect_predictions_can_be_switched_off(off: Any) -> None:
     check_metric(get_difference, perfect=off, max_examples=FEW)
-
-
-@pytest.mark.slow
-def test_a_metric_without_direction_or_bound_has_no_best_value() -> None:
-    @evalkit.metric(bounds=(0, 1))
-    def get_undirected(predictions: list[str], targets: list[str]) -> float:
-        return 1 - get_share(predictions, targets)
-
-    @evalkit.metric(bounds=(None, 1), higher_is_better=False)
-    def get_without_bound(predictions: list[str], targets: list[str]) -> float:
-        return -get_share(predictions, targets)
-
-    for metric in (get_undirected, get_without_bound):
-        check_metric(metric, max_examples=FEW)
 
 
 class TwoClasses(Share):
@@ -823,20 +652,6 @@ def test_a_metric_may_fail_only_where_that_is_allowed(metric: Any) -> None:
     check_metric(metric, allows_errors=True, max_examples=FEW)
 
 
-@pytest.mark.usefixtures("hurried")
-@pytest.mark.slow
-def test_allowed_errors_hide_no_broken_law() -> None:
-    def get_first_of_two(predictions: list[str], targets: list[str]) -> float:
-        return get_two_classes(predictions, targets) + get_first(predictions, targets)
-
-    with pytest.raises(MetricLawError) as caught:
-        check_metric(get_first_of_two, allows_errors=True, laws=["order"])
-    assert caught.value.law == "order"
-    with pytest.raises(MetricLawError, match="outside of the bounds") as caught:
-        check_metric(Unbounded, allows_errors=True, laws=["values"])
-    assert caught.value.law == "values"
-
-
 @pytest.mark.slow
 def test_a_metric_that_never_has_a_value_was_not_checked() -> None:
     def get_nothing(predictions: list[str], targets: list[str]) -> None:
@@ -859,19 +674,6 @@ def test_an_instance_is_left_as_it_was_given() -> None:
     assert metric.labels is None
 
 
-@pytest.mark.usefixtures("hurried")
-@pytest.mark.slow
-def test_a_metric_that_cannot_be_copied_is_checked_as_it_is() -> None:
-    class Locked(Share):
-        def __init__(self) -> None:
-            super().__init__()
-            self.lock = threading.Lock()
-
-    check_metric(Locked, max_examples=2)
-    with pytest.raises(MetricLawError):
-        check_metric(type("LockedMean", (Locked, MeanOfMeans), {}), laws=["batches"])
-
-
 # files ----------------------------------------------------------------------------
 
 
@@ -889,11 +691,6 @@ class Both(Metric):
         return {"same": same, "length": same + len(target) / 9}
 
 
-class Outside(Both):
-    def score_example(self, prediction: str, target: str) -> Any:
-        return {"same": float(prediction == target), "length": -float(len(target))}
-
-
 class Batched(Metric):
     bounds = (0.0, 1.0)
     higher_is_better = True
@@ -903,15 +700,6 @@ class Batched(Metric):
 
     def score_batch(self, predictions: list[str], targets: list[str]) -> list[float]:
         return [float(p == t) for p, t in zip(predictions, targets, strict=True)]
-
-
-class OfTheBatch(Batched):
-    """Looks at the other examples of the batch, which are others next time."""
-
-    def score_batch(self, predictions: list[str], targets: list[str]) -> list[float]:
-        share = len(set(targets)) / len(targets)
-        pairs = zip(predictions, targets, strict=True)
-        return [share * (p == t) for p, t in pairs]
 
 
 class Summed(Metric):
@@ -955,19 +743,6 @@ class Drawn(Metric):
 @pytest.mark.slow
 def test_the_newer_ways_to_write_a_metric_are_known(metric: type[Metric]) -> None:
     check_metric(metric, perfect=None, max_examples=FEW)
-
-
-@pytest.mark.usefixtures("hurried")
-@pytest.mark.parametrize(
-    ("metric", "law"), [(Outside, "values"), (OfTheBatch, "repeatable|order|batches")]
-)
-@pytest.mark.slow
-def test_what_breaks_a_law_in_a_newer_way_is_found(
-    metric: type[Metric], law: str
-) -> None:
-    with pytest.raises(MetricLawError) as caught:
-        check_metric(metric, perfect=None)
-    assert re.fullmatch(f"{law}|split|tags|values", caught.value.law)
 
 
 class HasTwoBounds(Share):

@@ -1,5 +1,4 @@
 import itertools
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -183,16 +182,6 @@ def test_a_model_that_breaks_a_law_is_told_which(law: str, model: Any) -> None:
     assert "sk-0a1b2c3d4e" not in str(caught.value)
 
 
-class Asks(Words):
-    """Answers one by one, in threads."""
-
-    def ask(self, request: Request) -> Reply:
-        assert threading.current_thread() is not threading.main_thread()
-        return self.reply(request)
-
-    generate = None  # type: ignore[assignment]
-
-
 class Awaits(Model):
     abilities = ("text", "continuations")
 
@@ -240,13 +229,6 @@ def test_secrets_are_looked_for_in_the_environment(
     monkeypatch.setenv("MY_API_KEY", "sk-0a1b2c3d4e")
     with pytest.raises(ModelLawError, match="holds a secret"):
         check_model(TellsOfItself)
-
-
-def test_the_message_has_the_question() -> None:
-    with pytest.raises(ModelLawError) as caught:
-        check_model(Counts, requests=[Request(prompt="one two")])
-    assert "{'prompt': 'one two'}" in str(caught.value)
-    assert "deterministic=False" in str(caught.value)
 
 
 class Connected(Words):

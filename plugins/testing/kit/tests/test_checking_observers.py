@@ -1,14 +1,11 @@
 import os
 import random
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import evalkit
 from evalkit_testing import OBSERVER_LAWS, ObserverLawError, check_observer
 
 
@@ -120,21 +117,6 @@ def test_an_observer_that_keeps_the_laws_is_told_all_that_happens() -> None:
     assert len(notes.said) == 4
 
 
-@pytest.mark.slow
-def test_what_evalkit_does_at_its_first_use_is_not_the_observers() -> None:
-    program = (
-        "from evalkit_testing import check_observer\n"
-        "class Last:\n"
-        "    def after_scoring(self, overall):\n"
-        "        self.last = overall\n"
-        "check_observer(Last)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 def test_what_it_writes_where_a_user_is_does_not_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,16 +133,3 @@ def test_the_variable_that_it_sets_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("OBSERVED_BY_A_TEST", "")
     with pytest.raises(ObserverLawError, match="environment's OBSERVED_BY_A_TEST is"):
         check_observer(Sets)
-
-
-def test_it_says_what_an_observer_was_told_of_when_it_failed() -> None:
-    with pytest.raises(ObserverLawError, match="an evaluation that is refused, which"):
-        check_observer(FailsWhenRefused)
-    with pytest.raises(ObserverLawError, match="told of a failure: observers/"):
-        check_observer(FailsWhenItFails)
-
-
-def test_one_that_is_misspelt_is_refused_when_it_is_loaded() -> None:
-    misspelt = type("Notes", (), {"after_scorng": lambda self, model: None})
-    with pytest.raises(evalkit.PluginContractError, match="after_scoring"):
-        check_observer(misspelt)

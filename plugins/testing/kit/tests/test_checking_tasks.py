@@ -1,14 +1,12 @@
 """Tasks that break one law each are found, and ours are let pass."""
 
-import datetime
-import enum
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, Literal
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 import evalkit
 from evalkit import EvalkitError
@@ -137,12 +135,6 @@ OURS: Mapping[str, Responses | None] = {
 }
 
 
-def test_all_of_ours_are_tried() -> None:
-    found = evalkit.find_components().of_kind("tasks")
-    ours = {each.name for each in found if each.distribution == "evalkit-tasks-text"}
-    assert ours == {*OURS}
-
-
 @pytest.mark.parametrize("name", OURS)
 @pytest.mark.slow
 def test_ours_pass(name: str) -> None:
@@ -165,95 +157,6 @@ def test_what_cannot_be_known_is_asked_for() -> None:
         check_task("qa", responses=[])
     with pytest.raises(EvalkitError, match="is no law"):
         check_task(Mood, laws=["moods"])
-
-
-class Colour(enum.Enum):
-    RED = "red"
-    BLUE = "blue"
-
-
-class Turn(BaseModel):
-    role: Literal["user", "assistant"]
-    content: str
-
-
-class Chat(BaseModel):
-    uid: str
-    turns: Annotated[list[Turn], Field(min_length=1)]
-    asked: datetime.date | None = None
-
-
-class Judged(BaseModel):
-    id: str
-    marks: list[Annotated[float, Field(ge=0, le=1)]]
-    why: Annotated[str, Field(pattern="^[a-z]+$")] | None = None
-
-
-class Marks(evalkit.TaskIO):
-    """How good is each turn of a chat?"""
-
-    Input, Output = Chat, Judged
-    answer_field = "marks"
-    answer_kind = "ranked"
-    perf_metric = "mrr"
-    example: ClassVar[Mapping[str, Any]] = {
-        "uid": "1",
-        "turns": [{"role": "user", "content": "Hello"}],
-    }
-
-
-@pytest.mark.slow
-def test_rows_are_drawn_from_nested_fields() -> None:
-    check_task(Marks)
-    examples = drawn_rows(Chat, 10)
-    assert len(examples) == 10
-    for row in examples:
-        assert Chat.model_validate(row)
-        assert {*row} <= {"uid", "turns", "asked"}
-    assert any(len(row["turns"]) > 1 for row in examples)
-    responses = drawn_rows(Judged, 10)
-    assert any(row["marks"] for row in responses)
-    assert all(0 <= mark <= 1 for row in responses for mark in row["marks"])
-    assert drawn_rows(Chat, 10) == examples
-
-
-@pytest.mark.slow
-def test_a_hook_that_fails_for_what_is_taken_is_told() -> None:
-    class Last(Marks):
-        """Looks at the first mark, which there may not be."""
-
-        def verify_response(self, response: Any) -> Any:
-            if response["marks"][0] > 1:
-                return [evalkit.Violation("marks", "is too great")]
-            return []
-
-    with pytest.raises(TaskLawError, match="IndexError") as caught:
-        check_task(Last, laws=["drawn"], responses=[{"marks": [1.0]}])
-    assert caught.value.law == "drawn"
-    assert "'turns'" in str(caught.value)
-
-
-class Bounded(BaseModel):
-    number: Annotated[int, Field(gt=3, lt=6)]
-    share: Annotated[float, Field(ge=0)]
-    code: Annotated[str, Field(min_length=2, max_length=3)]
-    pair: tuple[int, str]
-    words: dict[str, list[int]]
-    kind: Colour
-    at: datetime.datetime
-    anything: Any
-    many: list[Any] = []
-    named: str = Field(default="x", alias="called")
-
-
-@pytest.mark.slow
-def test_every_sort_of_field_is_drawn() -> None:
-    rows = drawn_rows(Bounded, 20)
-    assert len(rows) == 20
-    assert {row["number"] for row in rows} == {4, 5}
-    assert all(2 <= len(row["code"]) <= 3 for row in rows)
-    assert any("called" in row for row in rows)
-    assert {row["kind"] for row in rows} <= {"red", "blue"}
 
 
 def test_what_no_row_can_be_drawn_for_gives_none() -> None:
@@ -310,36 +213,6 @@ def test_the_right_answer_of_a_response_is_taken_out_of_its_text() -> None:
 
 class Prompted(Mood):
     prompts = {"default": {"query": "{text} {labels}"}}
-
-
-class Misprompted(Mood):
-    prompts = {"default": {"query": "{text}"}, "short": {"query": "{txt}"}}
-
-
-class Free(BaseModel):
-    id: str
-    mood: str
-
-
-class Unlabelled(evalkit.TaskIO):
-    """Any mood."""
-
-    Input = Text
-    Output = Free
-    answer_field = "mood"
-    perf_metric = "accuracy"
-    example = {"uid": "1", "text": "Hooray"}
-    prompts = {"default": {"query": "{text} {labels}", "shots": {"source": "train"}}}
-
-
-@pytest.mark.slow
-def test_a_model_can_be_asked_by_each_prompt() -> None:
-    check_task(Prompted)
-    check_task(Unlabelled, responses=[{"mood": "glad"}])
-    told = "by its prompt 'short': .*{txt}, and there is {text}"
-    with pytest.raises(TaskLawError, match=told) as caught:
-        check_task(Misprompted)
-    assert caught.value.law == "prompts"
 
 
 @pytest.mark.slow

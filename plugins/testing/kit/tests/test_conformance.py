@@ -250,13 +250,6 @@ def test_laws_of_which_nothing_was_tried_are_told_beside_what_passed(
 
 
 @pytest.mark.slow
-def test_no_examples_are_no_check(tmp_path: Path) -> None:
-    done = run_pytest(tmp_path, "--evalkit-conformance", "x", "--evalkit-examples", "0")
-    assert "--evalkit-examples must be 1 or more" in done.stderr
-    assert done.returncode == 4
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "raised"),
     [
@@ -278,13 +271,6 @@ def test_only_what_an_author_did_not_give_is_skipped(
 
 
 @pytest.mark.slow
-def test_a_distribution_that_is_not_installed_is_an_error(tmp_path: Path) -> None:
-    done = run_pytest(tmp_path, "--evalkit-conformance", "no-such")
-    assert "no distribution 'no-such' with components of evalkit is" in done.stdout
-    assert done.returncode == 2
-
-
-@pytest.mark.slow
 def test_pytest_without_the_option_imports_nothing_of_evalkit(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(
         "import sys\n\n\ndef test_it():\n"
@@ -293,20 +279,6 @@ def test_pytest_without_the_option_imports_nothing_of_evalkit(tmp_path: Path) ->
     )
     done = run_pytest(tmp_path, "-q", "-p", "no:hypothesispytest")
     assert done.returncode == 0, done.stdout
-
-
-@pytest.mark.slow
-def test_what_is_thrown_away_is_found_and_run(
-    evalkit_distribution: Callable[..., Any], evalkit_run: Callable[..., Any]
-) -> None:
-    made = evalkit_distribution(CODE, NAMES, name="evalkit-thrown", version="7")
-    found = evalkit_run("show", "metrics/share", "--json").ok().json
-    assert found["distribution"] == "evalkit-thrown"
-    assert __import__(made.module).Share.bounds == (0, 1)
-    evalkit_run("list", "metrics").ok().says("share", "beyond")
-    refused = evalkit_run("show", "metrics/shore").ends_with(1)
-    refused.warns("share").says_nothing_of("Traceback")
-    assert refused.lines == []
 
 
 def test_a_run_that_is_otherwise_is_shown_whole(

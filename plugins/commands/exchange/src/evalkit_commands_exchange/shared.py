@@ -1,11 +1,15 @@
-"""Values of other tools' files."""
+"""What importers share."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from evalkit_benchmarks_peers.peer_files import component_name
+from evalkit_commands_exchange.imports import ImportedRun, OriginalScore
 
 
 def column_name(tool: str, score: str) -> str:
@@ -23,3 +27,11 @@ def as_text(given: Any) -> str:
     if isinstance(given, str):
         return given
     return "\n\n".join(f"{part['role']}: {part['content']}" for part in given)
+
+
+def without_examples(
+    tool: str, path: Path, dataset: str, model: str, numbers: Mapping[str, Any]
+) -> ImportedRun:
+    """Return a run of which there are only the tool's numbers."""
+    scores = [OriginalScore(name, float(value)) for name, value in numbers.items()]
+    return ImportedRun(tool, path, [path], component_name(dataset), model, scores, {})

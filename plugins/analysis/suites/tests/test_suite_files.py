@@ -43,6 +43,8 @@ def run(*arguments: str) -> Done:
         ("suite: s\nof: [a]\nrank: {method: dynascore}", "3: rank.perf: name a member"),
         ("suite: s\nof: [a]\nrank: {method: elo, perf: a}", "3: rank.perf: "),
         ("suite: s\nof: [{name: g, of: [a]}]\nover: [language]", "over: the members"),
+        ("suite: s\nof: [a]\nmean: median", "3: mean: input should be 'macro'"),
+        ("suite: s\nof: [a]\nnormalise: {low: 1, high: 1}", "low and high must differ"),
         ("- a", "must be a mapping with the key `suite`"),
     ],
 )

@@ -46,8 +46,6 @@ def test_weights_are_shares_and_a_member_may_have_none(three: Any) -> None:
     board = three.board({"mean": {"weights": weights}, "of": ["a", "b", "c"]})
     expected = (3 * value(board, "a") + value(board, "b")) / 4
     assert value(board) == pytest.approx(expected)
-    tenfold = {"mean": {"weights": {k: 10 * w for k, w in weights.items()}}}
-    assert value(three.board({**tenfold, "of": ["a", "b", "c"]})) == value(board)
     assert cell(board).score.n == 120
     assert cell(board, "c").score.value is not None
 
@@ -133,8 +131,7 @@ def test_normalised_values_have_a_floor(runs: Any, at: str) -> None:
     score = cell(board).score
     assert score.ci_low is not None
     assert 0 <= score.ci_low <= expected
-    scale["floor"] = False
-    board = runs.board({"of": ["a", "b"], "normalise": scale})
+    board = runs.board({"of": ["a", "b"], "normalise": {**scale, "floor": False}})
     assert value(board) == pytest.approx(0.2)
     # a scale may turn a direction around, as of a cost
     board = runs.board({"of": ["a"], "normalise": {"low": 1, "high": 0}})
@@ -266,47 +263,34 @@ def test_languages_and_rounds_are_filters(benches: Any) -> None:
 
 
 def test_robustness_stands_beside_accuracy(runs: Any, tmp_path: Path) -> None:
+    labels = ("positive", "negative") * 6
     rows = [
-        {"uid": str(n), "statement": "Film", "label": ("positive", "negative")[n % 2]}
-        for n in range(12)
+        {"uid": f"{n}", "statement": "Film", "label": x} for n, x in enumerate(labels)
     ]
     data, copies = tmp_path / "film.jsonl", tmp_path / "copies.jsonl"
     data.write_text("\n".join(map(json.dumps, rows)))
-    perturbed = list(perturb(rows, "lowercase", task="sentiment", seed=0))
+    perturbed = [*perturb(rows, "lowercase", task="sentiment", seed=0)]
     copies.write_text("\n".join(json.dumps(row, default=str) for row in perturbed))
-    for model, wrong in (("m", 3), ("other", 6)):
-        answers = [{"id": row["uid"], "label": row["label"]} for row in rows]
-        changed = [
-            {"id": row["uid"], "label": "negative" if n < wrong else row["label"]}
-            for n, row in enumerate(perturbed)
-        ]
-        evaluate_perturbed(
-            data,
-            answers,
-            perturbed=[copies],
-            perturbed_predictions=[changed],
-            task="sentiment",
-            metrics=["accuracy"],
-            model=model,
-            out=tmp_path / "runs",
-        )
-    family = {"family": "robustness"}
-    leaf = {"data": "film", "metric": "accuracy"}
-    views = ("perturbed", "worst", "original", "agreement")
-    board = runs.board(
-        {
-            "of": [
-                {**leaf, "name": x, "perturbation": {**family, "computed_on": x}}
-                for x in views
-            ]
-        }
+    changed = [{"id": row["uid"], "label": "negative"} for row in perturbed]
+    run = evaluate_perturbed(
+        data,
+        [{"id": row["uid"], "label": row["label"]} for row in rows],
+        perturbed=[copies],
+        perturbed_predictions=[changed],
+        task="sentiment",
+        metrics=["accuracy"],
+        model="m",
+        out=tmp_path / "runs",
     )
-    run = cell(board, "worst").runs[0]
+    views = ("perturbed", "worst", "original", "agreement")
+    leaf = {"data": "film", "metric": "accuracy"}
+    kinds = ({"family": "robustness", "computed_on": view} for view in views)
+    leaves = [{**leaf, "name": x["computed_on"], "perturbation": x} for x in kinds]
+    board = runs.board({"of": leaves})
     stored = {
         score.computed_on: score.value
         for score in find_effects(run).scores
         if (score.perturbation, score.metric) == ("family:robustness", "accuracy")
     }
-    assert {x: value(board, x) for x in views} == {x: stored[x] for x in views}
-    assert value(board, "worst", model="other") < value(board, "worst")
-    assert value(board, "original") == 1.0
+    assert {view: value(board, view) for view in views} == {x: stored[x] for x in views}
+    assert (value(board, "original"), value(board, "worst")) == (1.0, 0.5)

@@ -114,7 +114,12 @@ def _draw(cell: Cell, resolver: Resolver) -> Floats:
 
 def _draw_score(run: Result, score: Score, resolver: Resolver) -> tuple[float, Floats]:
     """Compute a score again, and its replicates."""
-    metric, part = _bind(run, score.metric, resolver)
+    owner = metric_of(score.metric, run.record.metric_names)
+    used = [each for each in run.record.metrics if each.full_name == owner]
+    if not used:
+        raise MetricError("the dataset computes the score itself")
+    metric = BoundMetric.of(bound_component(used[0], resolver))
+    part = score.metric.removeprefix(str(owner)).removeprefix("#")
     measured = measured_run(run)
     for each in prepared(metric, measured.everything).parts():
         if each.name in (metric.name, score.metric):
@@ -149,7 +154,6 @@ def _score_effect(run: Result, score: Score) -> pl.DataFrame:
     views = {
         "original": before,
         "perturbed": after,
-        "drop": before - after,
         "worst": least(before, after) + 0 * (before + after),
         "agreement": (pl.col("pred") == pl.col("other")).cast(pl.Float64),
     }
@@ -177,16 +181,6 @@ def _draw_mean(rows: pl.DataFrame) -> tuple[float, Floats]:
     drawn = np.concatenate([weights.T @ totals for weights in draw_weights(keys)])
     with np.errstate(invalid="ignore"):
         return float(np.divide(*totals.sum(axis=0))), drawn[:, 0] / drawn[:, 1]
-
-
-def _bind(run: Result, score: str, resolver: Resolver) -> tuple[BoundMetric, str]:
-    """Load the metric of a score; return the rest of the score's name, too."""
-    owner = metric_of(score, run.record.metric_names)
-    for component in run.record.metrics:
-        if component.full_name == owner:
-            bound = BoundMetric.of(bound_component(component, resolver))
-            return bound, score.removeprefix(owner).removeprefix("#")
-    raise MetricError("the dataset computes the score itself")
 
 
 def scored_examples(run: Result, score: Score) -> pl.DataFrame:

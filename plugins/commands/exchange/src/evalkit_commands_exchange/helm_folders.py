@@ -15,7 +15,7 @@ from evalkit_adapters_peers.values import text_of, value_at
 from evalkit_benchmarks_peers.helm import SEPARATE, TEXT_METRICS
 from evalkit_benchmarks_peers.peer_files import component_name
 from evalkit_commands_exchange.imports import ImportedRun, OriginalScore, Row
-from evalkit_commands_exchange.values import as_text, column_name
+from evalkit_commands_exchange.shared import as_text, column_name
 
 SPEC, STATE = "run_spec.json", "scenario_state.json"
 _STATS, _BY_INSTANCE = "stats.json", "per_instance_stats.json"
@@ -69,7 +69,6 @@ def read_helm(folder: Path) -> ImportedRun:
         files=[folder / name for name in FILES if (folder / name).is_file()],
         dataset=component_name("helm", name.removeprefix("helm-"), own),
         model=adapter.get("model_deployment") or adapter.get("model") or "model",
-        description=f"HELM: {name} ({value_at(spec, 'scenario_spec.class_name')})",
         examples=examples[0],
         responses=responses[0],
         scores=scores,

@@ -83,7 +83,7 @@ def _record(imported: Imported) -> dict[str, Any]:
         {
             "tool": run.tool,
             "source": str(run.source),
-            "dataset": run.dataset if result is None else result.dataset,
+            "dataset": run.dataset,
             "model": run.model,
             "run": result and str(result.path),
             "scores": compared,
@@ -99,7 +99,6 @@ def _print(imported: Imported) -> None:
     header = ["dataset", "model", "of", "tool's metric", "tool", "evalkit's metric"]
     rows, hidden = [[*header, "evalkit", "difference", "note"]], 0
     for run, result, compared in imported.runs:
-        dataset = run.dataset if result is None else str(result.dataset)
         for each in compared:
             if result is not None and each["evalkit"] is None:
                 hidden += 1
@@ -108,7 +107,9 @@ def _print(imported: Imported) -> None:
             numbers = [
                 _number(each[name]) for name in ("tool", "evalkit", "difference")
             ]
-            rows.append([dataset, run.model, " ".join(filter(None, parts)) or "all"])
+            rows.append(
+                [run.dataset, run.model, " ".join(filter(None, parts)) or "all"]
+            )
             rows[-1] += [each["metric"], numbers[0], each["evalkit_metric"] or NO_VALUE]
             rows[-1] += [*numbers[1:], each["explanation"]]
     draw(rows, "table", texts=(0, 1, 2, 3, 5, 8))
@@ -127,7 +128,7 @@ def _report(imported: Imported, folder: Path) -> None:
     if not imported.runs and not imported.failures:
         echo(f"evalkit: error: {folder}: no matching run of another tool", err=True)
     written = [result for _, result, _ in imported.runs if result]
-    echo(f"{len(written)} of {len(imported.runs)} runs written", err=True)
+    echo(f"{len(written)} runs written", err=True)
     if imported.unread:
         names = ", ".join(str(path.relative_to(folder)) for path in imported.unread[:5])
         count = len(imported.unread)

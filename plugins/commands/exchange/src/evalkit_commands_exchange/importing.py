@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Imported(NamedTuple):
-    """What was found in a folder."""
+    """What a folder holds."""
 
     runs: list[tuple[ImportedRun, Result | None, list[dict[str, Any]]]]
     """Each run, evalkit's run of it, and the scores of both. There is no run of
@@ -54,7 +54,9 @@ def import_runs(
                     continue
                 is_scored = bool(run.examples) and not dry_run
                 result = evaluate_imported(run, out, registry) if is_scored else None
-                imported.runs.append((run, result, compare_scores(run, result)))
+                name = str(result.dataset) if result else run.dataset
+                compared = compare_scores(run, result)
+                imported.runs.append((run._replace(dataset=name), result, compared))
     imported.unread.extend(path for path in files if path not in read)
     return imported
 

@@ -37,8 +37,7 @@ class OriginalScore(NamedTuple):
     @property
     def computed_by(self) -> str | None:
         """The counterpart, or else the metric that averages the column."""
-        own = None if self.column is None else f"column-mean:of={self.column}"
-        return self.counterpart or own
+        return self.counterpart or (self.column and f"column-mean:of={self.column}")
 
 
 class ImportedRun(NamedTuple):
@@ -52,7 +51,6 @@ class ImportedRun(NamedTuple):
     source: Path
     """The folder or the file of the run."""
     files: Sequence[Path]
-    """The files that were read."""
     dataset: str
     model: str
     scores: Sequence[OriginalScore]
@@ -60,13 +58,11 @@ class ImportedRun(NamedTuple):
     """Settings of the tool and of the model."""
     examples: Sequence[Row] = ()
     responses: Sequence[Row] = ()
-    description: str = ""
     version: str = "1"
     tags: Sequence[str] = ()
     language: str = ""
     """The language of the dataset, if it is a variant of one."""
     facets: Sequence[str] = ()
-    """Columns of examples that become tags."""
     extract: Mapping[str, Any] = {}
     parameters: str = ""
     """Parameters of the dataset, such as `extract=NAME`."""
@@ -104,7 +100,7 @@ class ImportedRun(NamedTuple):
             "benchmark": 1,
             "name": name,
             "version": self.version,
-            "description": self.description,
+            "description": f"Imported from {self.tool}",
             "tags": [*self.tags],
             "task": task,
             "data": data,

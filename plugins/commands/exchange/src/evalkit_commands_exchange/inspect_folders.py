@@ -12,11 +12,10 @@ from evalkit_adapters_peers.values import object_of, value_at
 from evalkit_benchmarks_declared.datasets import reference
 from evalkit_benchmarks_peers.peer_files import component_name
 from evalkit_commands_exchange.imports import ImportedRun, OriginalScore, Row
-from evalkit_commands_exchange.values import as_text, column_name
+from evalkit_commands_exchange.shared import as_text, column_name
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _WORTH = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
-_MEANS = ("accuracy", "mean")
 _COUNTERPARTS = {
     **{"choice": "accuracy", "exact": "squad-em", "f1": "squad-f1"},
     "math": "math-match",
@@ -42,6 +41,8 @@ def read_inspect(path: Path) -> ImportedRun:
         for sample in samples
         for row in to_example.adapt_row(sample)
     ]
+    named = [(score.column, score.metric.rpartition("/")[0]) for score in scores]
+    columns = [(column, scorer) for column, scorer in named if column]
     to_response = InspectLog(InspectLog.Parameters())
     responses = []
     for sample in samples:
@@ -50,11 +51,7 @@ def read_inspect(path: Path) -> ImportedRun:
         if is_choice and not has_several and "error" not in response:
             answer = (values.get("choice") or {}).get("answer")
             response |= {"answer": _named(answer, sample["choices"])}
-        computed = {
-            score.column: _worth(values.get(score.metric.rpartition("/")[0]))
-            for score in scores
-            if score.column
-        }
+        computed = {name: _worth(values.get(scorer)) for name, scorer in columns}
         sent = {"prompt": sample["input"], "reply": value_at(sample, "output")}
         responses.append({**response, "id": str(response["id"]), **computed, **sent})
     return ImportedRun(
@@ -63,7 +60,6 @@ def read_inspect(path: Path) -> ImportedRun:
         files=[path],
         dataset=component_name(str(evaluation["task"]).rpartition("/")[2]),
         model=str(evaluation["model"]),
-        description=f"Inspect: {evaluation['task']}",
         version=str(evaluation.get("task_version", 0)),
         examples=examples,
         responses=responses,
@@ -86,7 +82,7 @@ def _scores(result: Mapping[str, Any], has_several: bool) -> Iterator[OriginalSc
     for metric, each in metrics.items():
         if metric == "stderr":
             continue
-        is_mean = metric in _MEANS
+        is_mean = metric in ("accuracy", "mean")
         yield OriginalScore(
             f"{name}/{metric}",
             each["value"],

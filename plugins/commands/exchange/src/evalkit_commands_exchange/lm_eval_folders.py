@@ -21,8 +21,9 @@ from evalkit_benchmarks_declared.datasets import reference
 from evalkit_benchmarks_peers.lm_eval import FILTERS, METRICS, OPTIONS, filter_stage
 from evalkit_benchmarks_peers.peer_files import component_name
 from evalkit_commands_exchange.imports import ImportedRun, OriginalScore, Row
-from evalkit_commands_exchange.values import column_name, read_lines
+from evalkit_commands_exchange.shared import column_name, read_lines, without_examples
 
+_TOOL = "lm-evaluation-harness"
 _OWN = {"uid", "id", "input", "answer", "choices", "tags", "input_id", "perturbation"}
 """Fields of examples that have a meaning; those of documents get the prefix `doc_`."""
 
@@ -30,49 +31,48 @@ _OWN = {"uid", "id", "input", "answer", "choices", "tags", "input_id", "perturba
 def read_lm_eval(path: Path) -> Iterator[Callable[[], ImportedRun]]:
     """Read a `results_*.json`: a run for each task and each of its filters."""
     results = object_of(read_document(path), "results")
+    model = results["model_name"] = str(results.get("model_name") or path.parent.name)
     for task in object_of(results.get("configs"), "configs"):
         scores = object_of(results["results"].get(task), f"results.{task}")
         filters = {key.partition(",")[2] for key in scores if "," in key}
         for name in sorted(filters):
             yield partial(_read_task, path, results, task, name)
+    for group, scores in (results.get("groups") or {}).items():
+        floats = ((key, each) for key, each in scores.items() if "," in key)
+        numbers = {key: each for key, each in floats if isinstance(each, float)}
+        yield partial(without_examples, _TOOL, path, group, model, numbers)
 
 
-def _read_task(path: Path, results: Row, task: str, filter_name: str) -> ImportedRun:
-    stamp = path.stem.removeprefix("results").removeprefix("_")
-    file = path.parent / "_".join(filter(None, ("samples", task, stamp)))
-    file = file.with_name(f"{file.name}.jsonl")
+def _read_task(path: Path, results: Row, task: str, name: str) -> ImportedRun:
+    moment = path.stem.removeprefix("results")
+    file = path.parent / f"samples_{task}{moment}.jsonl"
     if not file.is_file():
         raise DataError(f"{file}: file not found. Run lm-eval with --log_samples")
     config = results["configs"][task]
-    extract, extractor = _extractors(config), component_name(filter_name)
-    to_response = LmEval(
-        LmEval.Parameters(answers="raw" if extract is not None else "filtered")
-    )
+    extract, extractor = _extractors(config), component_name(name)
+    answers: Any = "filtered" if extract is None else "raw"
+    to_response = LmEval(LmEval.Parameters(answers=answers))
     to_example = LmEvalDocs(LmEvalDocs.Parameters(target="answer"))
-    rows = [
-        row for row in read_lines(file) if row.get("filter", filter_name) == filter_name
-    ]
+    rows = [row for row in read_lines(file) if row.get("filter") in (None, name)]
     examples = [_example(row, *to_example.adapt_row(row)) for row in rows]
-    scores = [*_scores(results["results"][task], filter_name, config, rows[0])]
+    scores = [*_scores(results["results"][task], name, config, rows[0])]
     columns = {score.column: score.metric for score in scores if score.column}
     responses = []
     for row in rows:
         [response] = _ranked(row) or to_response.adapt_row(row)
-        computed = {column: row.get(name) for column, name in columns.items()}
+        computed = {column: row.get(score) for column, score in columns.items()}
         sent = {"prompt": _context(row), "replies": row["resps"]}
         responses.append({**response, "id": str(row["doc_id"]), **computed, **sent})
     kept = ("config", "lm_eval_version", "transformers_version", "git_hash", "date")
-    settings = {key: results[key] for key in kept if key in results}
-    settings |= {"task": config, "num_fewshot": results.get("n-shot", {}).get(task)}
+    settings = {key: results[key] for key in kept if key in results} | {"task": config}
     return ImportedRun(
-        tool="lm-evaluation-harness",
+        tool=_TOOL,
         source=path,
         files=[path, file],
-        dataset=component_name(task, filter_name if extract is None else None),
+        dataset=component_name(task, name if extract is None else None),
         extract=extract or {},
         parameters=f"extract={extractor}" if len(extract or ()) > 1 else "",
-        model=str(results.get("model_name") or path.parent.name),
-        description=f"lm-evaluation-harness: {task}",
+        model=results["model_name"],
         version=str(results.get("versions", {}).get(task, 1)),
         examples=examples,
         responses=responses,
@@ -86,11 +86,10 @@ def _extractors(config: Row) -> dict[str, Any] | None:
     """Return the extractor for each list of filters; None if evalkit lacks one."""
     if config.get("output_type") == "multiple_choice":
         return {}
-    lists = config.get("filter_list") or ()
     if config.get("repeats", 1) != 1:
         return None
     extract = {}
-    for each in lists:
+    for each in config.get("filter_list") or ():
         stage, names = filter_stage(each["filter"])
         if not {*FILTERS}.issuperset(names):
             return None
@@ -115,16 +114,12 @@ def _scores(
         if counterpart == "exact-match":
             options = {option: use[option] for option in OPTIONS if use.get(option)}
             counterpart = reference(counterpart, options)
-        column = None
-        if counterpart is None and isinstance(sample.get(name), int | float):
-            column = column_name("lm_eval", name)
-        yield OriginalScore(
-            name, _number(value), counterpart, column, stderr=_number(stderr)
-        )
+        is_own = counterpart is None and isinstance(sample.get(name), int | float)
+        column = column_name("lm_eval", name) if is_own else None
+        yield OriginalScore(name, _number(value), counterpart, column, _number(stderr))
 
 
 def _number(value: Any) -> float | None:
-    """Return a number; `N/A` and NaN are none."""
     is_number = isinstance(value, int | float) and not math.isnan(value)
     return float(value) if is_number else None
 
@@ -149,8 +144,8 @@ def _ranked(row: Row) -> list[Row]:
     choices = choices_of(row)
     if choices is None:
         return []
-    given = list_at(row, "filtered_resps")
-    values = {n: likelihood_of(given[n]) for n in choices}
+    likelihoods = list_at(row, "filtered_resps")
+    values = {n: likelihood_of(likelihoods[n]) for n in choices}
     known = [n for n, value in values.items() if not math.isnan(value)]
     ranked = sorted(known, key=lambda n: -values[n])
     logprobs = [values[n] if math.isfinite(values[n]) else None for n in ranked]

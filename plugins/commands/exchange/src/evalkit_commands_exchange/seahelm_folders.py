@@ -19,7 +19,7 @@ from evalkit_benchmarks_peers.peer_files import (
 from evalkit_benchmarks_peers.seahelm import Block
 from evalkit_benchmarks_peers.seahelm_config import SeahelmTask
 from evalkit_commands_exchange.imports import ImportedRun, OriginalScore, Row
-from evalkit_commands_exchange.values import column_name, read_lines
+from evalkit_commands_exchange.shared import column_name, read_lines, without_examples
 
 PATTERN = "*_seahelm_results_*.json"
 _FAILED = "SEA-HELM writes 0 for a task whose evaluation failed"
@@ -34,16 +34,25 @@ def read_seahelm(path: Path) -> Iterator[Callable[[], ImportedRun]]:
     config = folder / "configs" / f"{model}_run_config_{moment}.yaml"
     settings = read_peer_file(config)
     tasks = PeerFile(config, object_of(value_at(settings.values, "tasks"), "tasks"))
-    for lang, competencies in _mappings(results):
-        for _, scored in _mappings(competencies):
-            for name, scores in _mappings(scored):
-                if name in tasks.values:
-                    block = Block(SeahelmTask(tasks, name, folder), lang)
-                    yield partial(_read_task, path, block, scores, settings.values)
+    totals = {}
+    for place, each in _walk(results, tasks.values):
+        if isinstance(each, Mapping):
+            block = Block(SeahelmTask(tasks, place[-1], folder), place[0])
+            yield partial(_read_task, path, block, each, settings.values)
+        else:
+            totals["/".join(place)] = each
+    yield partial(without_examples, "SEA-HELM", path, "seahelm", model, totals)
 
 
-def _mappings(values: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    return ((key, each) for key, each in values.items() if isinstance(each, Mapping))
+def _walk(
+    values: Mapping[str, Any], tasks: Row, above: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the scores of each task, and the means over tasks, with their places."""
+    for key, each in values.items():
+        if key in tasks or not isinstance(each, Mapping):
+            yield (*above, key), each
+        else:
+            yield from _walk(each, tasks, (*above, key))
 
 
 def _read_task(
@@ -69,10 +78,10 @@ def _read_task(
         if block.metric.answer == "choice":
             label, choices = str(label), {"choices": labels}
         query = str(task.config["languages"][lang]["prompt_template"]["task_template"])
-        given = {"input": query.format_map(row["prompts"][0]), "answer": label}
+        fields = {"input": query.format_map(row["prompts"][0]), "answer": label}
         metadata: Row = row.get("metadata") or {}
         kept = {f"metadata_{key}": value for key, value in metadata.items()}
-        examples.append({"uid": uid, **kept, **given, **choices})
+        examples.append({"uid": uid, **kept, **fields, **choices})
         error, reply = (row.get("errors") or [None])[0], row["responses"][0]
         response = {"answer": reply} if error is None else {"error": str(error)}
         computed = row.get("individual_scores") or {}
@@ -86,7 +95,6 @@ def _read_task(
         files=[path, task.file.path, file],
         dataset=component_name(f"sea-{task.name}", lang),
         model=str((settings.get("run_args") or {}).get("model_name") or model),
-        description=f"SEA-HELM: {task.name} in {lang}",
         version=str((task.config.get("metadata") or {}).get("version") or 1),
         examples=examples,
         responses=responses,

@@ -37,18 +37,18 @@ def evaluate_imported(run: ImportedRun, out: Path, registry: Registry) -> Result
         on_invalid="skip",
         keep=sorted(columns),
     )
-    given: dict[str, Any] = {"model": run.model, "registry": registry}
+    arguments: dict[str, Any] = {"model": run.model, "registry": registry}
     with TemporaryDirectory(prefix="evalkit-import-") as folder:
         predictions = Path(folder, f"{run.source.stem}.jsonl")
         predictions.write_bytes(_lines(run.responses))
         system = predictions.with_name(f"{predictions.stem}.system.json")
         system.write_text(json.dumps({"model": _provenance(run)}), encoding="utf-8")
         if run.perturbed:
-            given |= {"perturbed": [[*run.perturbed]], "options": options}
-            given["perturbed_predictions"] = [[*run.perturbed_responses]]
-            result = evaluate_perturbed(dataset, predictions, **given)
+            arguments |= {"perturbed": [[*run.perturbed]], "options": options}
+            arguments["perturbed_predictions"] = [[*run.perturbed_responses]]
+            result = evaluate_perturbed(dataset, predictions, **arguments)
         else:
-            result = evaluate_with(dataset, predictions, options, **given)
+            result = evaluate_with(dataset, predictions, options, **arguments)
         if path.stem != run.dataset:
             notice = f"{run.dataset} has other examples, of an earlier import"
             result.amend(notices=(*result.notices, notice))

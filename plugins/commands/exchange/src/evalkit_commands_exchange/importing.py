@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Imported(NamedTuple):
-    """What was found in a folder."""
+    """What a folder holds."""
 
     runs: list[tuple[ImportedRun, Result | None, list[dict[str, Any]]]]
     """Each run, evalkit's run of it, and the scores of both. There is no run of

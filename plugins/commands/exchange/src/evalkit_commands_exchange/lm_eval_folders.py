@@ -144,8 +144,8 @@ def _ranked(row: Row) -> list[Row]:
     choices = choices_of(row)
     if choices is None:
         return []
-    given = list_at(row, "filtered_resps")
-    values = {n: likelihood_of(given[n]) for n in choices}
+    likelihoods = list_at(row, "filtered_resps")
+    values = {n: likelihood_of(likelihoods[n]) for n in choices}
     known = [n for n, value in values.items() if not math.isnan(value)]
     ranked = sorted(known, key=lambda n: -values[n])
     logprobs = [values[n] if math.isfinite(values[n]) else None for n in ranked]

@@ -78,10 +78,10 @@ def _read_task(
         if block.metric.answer == "choice":
             label, choices = str(label), {"choices": labels}
         query = str(task.config["languages"][lang]["prompt_template"]["task_template"])
-        given = {"input": query.format_map(row["prompts"][0]), "answer": label}
+        fields = {"input": query.format_map(row["prompts"][0]), "answer": label}
         metadata: Row = row.get("metadata") or {}
         kept = {f"metadata_{key}": value for key, value in metadata.items()}
-        examples.append({"uid": uid, **kept, **given, **choices})
+        examples.append({"uid": uid, **kept, **fields, **choices})
         error, reply = (row.get("errors") or [None])[0], row["responses"][0]
         response = {"answer": reply} if error is None else {"error": str(error)}
         computed = row.get("individual_scores") or {}

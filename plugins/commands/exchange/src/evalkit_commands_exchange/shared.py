@@ -22,11 +22,11 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_bytes().split(b"\n") if line.strip()]
 
 
-def as_text(given: Any) -> str:
+def as_text(value: Any) -> str:
     """Return a text, or the messages of a conversation as one."""
-    if isinstance(given, str):
-        return given
-    return "\n\n".join(f"{part['role']}: {part['content']}" for part in given)
+    if isinstance(value, str):
+        return value
+    return "\n\n".join(f"{part['role']}: {part['content']}" for part in value)
 
 
 def without_examples(

@@ -864,3 +864,22 @@ def test_declarations_on_the_page_are_right() -> None:
         for judge in said.get("judges", ()):
             judge["model"] = "echo"
         Judge(Declaration.model_validate(said))
+
+
+@pytest.mark.slow
+def test_failures_are_counted_over_all_batches() -> None:
+    rows, said_of = many(450)
+
+    def reply(text: str, got: Got) -> Any:
+        if "5." in text:  # 20 of each 200
+            return Answer({}, status=400)
+        return "<verdict>polite</verdict>"
+
+    with judging(reply) as server:
+        said = declared(server, asking={"concurrency": 1})
+        with pytest.raises(AnnotatorError, match="21 requests failed, and 20 may"):
+            judged(said, rows=rows, said_of=said_of)
+        assert 205 <= len(server.got) <= 210
+        said["asking"]["max_errors"] = 100
+        found = judged(said, rows=rows, said_of=said_of)
+    assert found["judge-rate:of=polite"].n == 405

@@ -260,3 +260,17 @@ def test_examples_that_end_the_process_do_not_end_this_one(
     evalkit_distribution(code, NAMES, name="thrown")
     with pytest.raises((DistributionLawError, SystemExit), match=r"os\._exit"):
         check_distribution("thrown", laws=["examples"])
+
+
+@pytest.mark.slow
+def test_what_one_changes_is_not_blamed_on_the_next(
+    evalkit_distribution: Callable[..., Any],
+) -> None:
+    act = "evalkit.Metric.score_example = None"
+    evalkit_distribution(ENDS.replace("ACT", act), TWO, name="thrown")
+    by_id = dict(surveyed("thrown").loaded())
+    assert by_id["metrics/ends"]["changed"] == [
+        "evalkit.plugins.classes.Metric.score_example"
+    ]
+    assert by_id["metrics/share"]["changed"] == []
+    assert by_id["metrics/share"]["error"] == ""

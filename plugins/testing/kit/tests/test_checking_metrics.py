@@ -768,3 +768,17 @@ def test_each_score_has_the_bounds_that_it_says() -> None:
     check_metric(HasTwoBounds, laws=["values"])
     with pytest.raises(MetricLawError, match=r"'below'.* outside of the bounds"):
         check_metric(HasOneOfTwo, laws=["values"])
+
+
+@pytest.mark.usefixtures("hurried")
+@pytest.mark.slow
+def test_allowed_errors_hide_no_broken_law() -> None:
+    def get_first_of_two(predictions: list[str], targets: list[str]) -> float:
+        return get_two_classes(predictions, targets) + get_first(predictions, targets)
+
+    with pytest.raises(MetricLawError) as caught:
+        check_metric(get_first_of_two, allows_errors=True, laws=["order"])
+    assert caught.value.law == "order"
+    with pytest.raises(MetricLawError, match="outside of the bounds") as caught:
+        check_metric(Unbounded, allows_errors=True, laws=["values"])
+    assert caught.value.law == "values"

@@ -295,3 +295,17 @@ def test_a_run_that_is_otherwise_is_shown_whole(
         with pytest.raises(AssertionError, match="evalkit --version") as caught:
             check()
         assert "exit code: 0" in str(caught.value)
+
+
+@pytest.mark.slow
+def test_no_examples_are_no_check(tmp_path: Path) -> None:
+    done = run_pytest(tmp_path, "--evalkit-conformance", "x", "--evalkit-examples", "0")
+    assert "--evalkit-examples must be 1 or more" in done.stderr
+    assert done.returncode == 4
+
+
+@pytest.mark.slow
+def test_a_distribution_that_is_not_installed_is_an_error(tmp_path: Path) -> None:
+    done = run_pytest(tmp_path, "--evalkit-conformance", "no-such")
+    assert "no distribution 'no-such' with components of evalkit is" in done.stdout
+    assert done.returncode == 2

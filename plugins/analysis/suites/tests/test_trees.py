@@ -47,8 +47,14 @@ def test_weights_are_shares_and_a_member_may_have_none(three: Any) -> None:
     board = three.board({"mean": {"weights": weights}, "of": ["a", "b", "c"]})
     expected = (3 * value(board, "a") + value(board, "b")) / 4
     assert value(board) == pytest.approx(expected)
-    assert cell(board).score.n == 120
+    assert (cell(board).score.n, cell(board).scored, board.root.datasets) == (120, 2, 2)
     assert cell(board, "c").score.value is not None
+    group = {"name": "g", "mean": {"weights": {"a": 1, "b": 3}}, "of": ["a", "b"]}
+    flat = three.board({"flatten": True, "of": [group, "c"]})
+    assert value(flat) == pytest.approx(np.mean([value(board, x) for x in "abc"]))
+    assert value(flat, "g") == pytest.approx(
+        value(board, "a") / 4 + value(board, "b") * 0.75
+    )
 
 
 def test_intervals_of_independent_datasets_add_up(three: Any) -> None:

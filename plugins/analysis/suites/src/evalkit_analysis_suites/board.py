@@ -92,7 +92,7 @@ def make_board(
         progress(f"resampling {leaf.label}", len(values) / len(leaves))
         values[leaf] = draw_values(groups[0], not_drawn)
     apart = {leaf: groups[1:] for leaf, groups in cells.items()}
-    context = Context(values, apart, confidence, not_drawn)
+    context = Context(values, apart, confidence, not_drawn, ranks)
     found = evaluate(tree, context)
     models = sorted({model for own in values.values() for model in own})
     rating = _rating(suite, found, models, context)
@@ -130,8 +130,7 @@ def _rating(
         return None
     if rank.method == "elo" or rank.method == "bradley-terry":
         return _pairwise(rank.method, rank.verdicts, context)
-    weights = suite.mean.weights if isinstance(suite.mean, Weights) else {}
-    parts = [x for x in found.below if weights.get(x.member.name, 1)]
+    parts = found.below
     cells = [[part.values.get(model) for model in models] for part in parts]
     values = np.array([[x.number if x else np.nan for x in row] for row in cells])
     directions: list[bool | None] = []

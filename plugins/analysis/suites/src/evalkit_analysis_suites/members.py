@@ -18,6 +18,7 @@ from evalkit_analysis_suites.schema import (
     Normalisation,
     Rules,
     Tagged,
+    Weights,
 )
 from evalkit_benchmarks_declared import expand
 
@@ -78,8 +79,8 @@ class Members:
         listed = node.of if isinstance(node.of, list) else self.tagged(node.of)
         for child in listed:
             if isinstance(child, Group):
-                flat = {"flatten": child.flatten or node.flatten}
-                group = child.model_copy(update=flat)
+                flat = node.flatten and not isinstance(child.mean, Weights)
+                group = child.model_copy(update={"flatten": flat or child.flatten})
                 branch = self.resolve(group, child.name, inner)
                 children += [branch] if branch.children else []
                 continue

@@ -66,7 +66,7 @@ class Evaluated(NamedTuple):
     member: Member
     values: Values
     below: Sequence[Evaluated] = ()
-    """Its members."""
+    """Its members, without those of the weight 0."""
     parts: Sequence[Evaluated] = ()
     """The datasets below it; empty for a dataset, and for a pooled score."""
 
@@ -80,6 +80,7 @@ class Context(NamedTuple):
     confidence: float
     not_drawn: str
     """Why no replicates are drawn; "" to draw them."""
+    has_ranks: bool
 
 
 def draw_values(cells: Mapping[str, Cell], not_drawn: str) -> Values:
@@ -109,8 +110,11 @@ def evaluate(branch: Branch, context: Context, path: tuple[str, ...] = ()) -> Ev
         for number, cells in enumerate(groups, start=2):
             name = f"{child.name} [{number}]"
             members.append(Member(name, (*path, name), cells))
+    mean = branch.rules.mean
+    if isinstance(mean, Weights):
+        below = [each for each in below if mean.weights[each.member.name]]
     atoms = [part for each in below for part in each.parts or (each,)]
-    is_pooled = branch.rules.mean == "pooled"
+    is_pooled = mean == "pooled"
     used = atoms if is_pooled or branch.rules.flatten else below
     values = _means(branch.rules, used, context)
     member, values, *_ = _evaluated(branch, values, context, path)
@@ -132,7 +136,7 @@ def _evaluated(
 
 def _ranks(values: Values, context: Context) -> tuple[Mapping[str, Ranks], str | None]:
     """Compute the ranks that models may have, or say why there are none."""
-    if context.not_drawn:
+    if not context.has_ranks:
         return {}, None
     known = {model: x for model, x in values.items() if x.score.value is not None}
     draws = {m: x.draws for m, x in known.items() if not isinstance(x.draws, str)}
@@ -170,8 +174,6 @@ def _scaled(value: Value, scale: Normalisation) -> Value:
 
 def _means(rules: Rules, parts: Sequence[Evaluated], context: Context) -> Values:
     """Compute the mean of members for each model."""
-    if isinstance(rules.mean, Weights):
-        parts = [each for each in parts if rules.mean.weights[each.member.name]]
     kinds: dict[tuple[object, ...], str] = {}
     for part in parts:
         for score in (value.score for value in part.values.values()):
@@ -206,7 +208,7 @@ def _mean(
             raise MetricError(why)
         if rules.mean == "pooled" and not all(map(_is_mean, used)):
             [pooled] = draw_values({"": _pool(used)}, context.not_drawn).values()
-            cell = pooled.cell._replace(scored=scored)
+            cell = pooled.cell._replace(runs=runs, scored=scored)
             return Value(cell, samples, pooled.draws)
     except EvalkitError as error:
         null = make_score(metric="mean", reason=str(error))

@@ -39,7 +39,7 @@ def evaluate_imported(run: ImportedRun, out: Path, registry: Registry) -> Result
     )
     arguments: dict[str, Any] = {"model": run.model, "registry": registry}
     with TemporaryDirectory(prefix="evalkit-import-") as folder:
-        predictions = Path(folder, f"{run.source.stem}.jsonl")
+        predictions = Path(folder, f"{run.source.stem[:99]}.jsonl")
         predictions.write_bytes(_lines(run.responses))
         system = predictions.with_name(f"{predictions.stem}.system.json")
         system.write_text(json.dumps({"model": _provenance(run)}), encoding="utf-8")

@@ -52,19 +52,19 @@ def import_command(
     Examples:
       evalkit import benchmark_output/runs/v1
       evalkit import lm-eval-output/ -o runs --only 'mmlu-*'
-      evalkit import logs/ --dry-run
 
-    Recognized are run folders of HELM, output folders of lm-evaluation-harness with
-    samples, logs of Inspect, results of SEA-HELM and `.eval_results` of the hub. Each
-    model and dataset becomes a run, and each dataset a benchmark file in `imported`
-    with its rows. The responses are scored again. The table shows the tool's numbers
-    beside evalkit's; the file original.parquet of each run holds them.
+    The tools are HELM, lm-evaluation-harness, Inspect, SEA-HELM and the Hugging Face
+    hub. Each dataset becomes a benchmark file. The responses are scored again, and the
+    tool's numbers are shown beside evalkit's; original.parquet of each run holds them.
 
     Exit codes: 0 done; 1 a run that could not be imported, or none found.
     """  # noqa: D301 - click reads the backspace
     from evalkit import Registry
+    from evalkit.places import is_remote
     from evalkit_commands_exchange.importing import import_runs
 
+    if is_remote(str(out)):
+        raise click.UsageError("-o must be a folder of this machine.")
     with plugin_output_to_stderr(), watched(False) as progress:
         imported = import_runs(
             folder, out, Registry(), only=only, dry_run=dry_run, progress=progress

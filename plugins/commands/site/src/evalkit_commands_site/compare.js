@@ -92,7 +92,7 @@
   }
 
   function pairs(one, other) {
-    const key = (row) => `${row[1]}\n${row[2]}`;
+    const key = (row) => row.slice(1, 4).join("\n");
     const found = new Map(one.map((row) => [key(row), [row, undefined]]));
     for (const row of other) found.set(key(row), [found.get(key(row))?.[0], row]);
     return [...found.values()];
@@ -136,7 +136,8 @@
     }
     try {
       const scores = await Promise.all(chosen.map(load));
-      compare(chosen, scores);
+      // the reader may have chosen others meanwhile
+      if (first.value === chosen[0].id && second.value === chosen[1].id) compare(chosen, scores);
     } catch (error) {
       target.replaceChildren();
       status.textContent = error.message;

@@ -94,7 +94,9 @@ def run_table(runs: Sequence[SiteRun], *, up: str = "", without: str = "") -> Ma
     rows = [_run_row(run, up) for run in runs]
     kept = [place for place, name in enumerate(header) if name != without]
     shown = [header[place] for place in kept]
-    return _table("Runs", shown, [[row[place] for place in kept] for row in rows])
+    cells = [[row[place] for place in kept] for row in rows]
+    flags = flags_of(run.summary.headline for run in runs)
+    return fragment(_table("Runs", shown, cells), flags)
 
 
 def _table(caption: str, header: Sequence[str], rows: list[list[Child]]) -> Markup:

@@ -22,7 +22,7 @@ for (const form of document.querySelectorAll("form.search")) {
 
   const tests = {
     text: ({ text }, value) =>
-      value.toLowerCase().split(/\s+/).every((word) => text.includes(word)),
+      value.trim().toLowerCase().split(/\s+/).every((word) => text.includes(word)),
     dataset: ({ run }, value) => run.dataset === value,
     model: ({ run }, value) => run.model === value,
     metrics: ({ run }, value) => sets[run.metrics].has(value),
@@ -37,7 +37,7 @@ for (const form of document.querySelectorAll("form.search")) {
     let count = 0;
     for (const row of body.rows) {
       const entry = entries.get(row);
-      const isFound = chosen.every(([name, value]) => tests[name](entry, value.trim()));
+      const isFound = chosen.every(([name, value]) => tests[name](entry, value));
       count += isFound;
       row.hidden = !isFound || count > most;
     }
@@ -48,8 +48,10 @@ for (const form of document.querySelectorAll("form.search")) {
   }
 
   function restore() {
-    for (const [name, value] of new URLSearchParams(location.hash.slice(1)))
-      if (form.elements[name]) form.elements[name].value = value;
+    for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
+      const control = form.elements.namedItem(name);
+      if (control) control.value = value;
+    }
     filter();
   }
 

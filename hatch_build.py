@@ -16,6 +16,7 @@ MEMBERS = {
     "evalkit-cli": "cli",
     "evalkit-adapters-rows": "plugins/adapters/rows",
     "evalkit-analysis-compare": "plugins/analysis/compare",
+    "evalkit-analysis-ratings": "plugins/analysis/ratings",
     "evalkit-analysis-robustness": "plugins/analysis/robustness",
     "evalkit-analysis-suites": "plugins/analysis/suites",
     "evalkit-analysis-upkeep": "plugins/analysis/upkeep",

@@ -30,10 +30,10 @@ from evalkit.statistics.intervals import (
     mean_of_intervals,
     share_interval,
 )
-from evalkit_analysis_suites.draws import draw_leaf, joint_interval
-from evalkit_analysis_suites.pairwise import Verdicts, rate_verdicts
-from evalkit_analysis_suites.ranks import rank_ranges
-from evalkit_analysis_suites.records import Cell, Ranks, make_score
+from evalkit_analysis_ratings.draws import draw_leaf, joint_interval
+from evalkit_analysis_ratings.pairwise import Verdicts, rate_verdicts
+from evalkit_analysis_ratings.ranks import rank_ranges
+from evalkit_analysis_ratings.records import Cell, Ranks, make_score
 
 Random = np.random.Generator
 LEVEL = 0.95

@@ -174,6 +174,7 @@ OURS = {**MEMBERS, **APART}
 LEFT = {
     "plugins/adapters/rows",
     "plugins/analysis/compare",
+    "plugins/analysis/ratings",
     "plugins/analysis/robustness",
     "plugins/analysis/suites",
     "plugins/analysis/upkeep",

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from evalkit.errors import AlignmentError, DataError
-from evalkit_analysis_suites import Board, Cell, find_suite
+from evalkit_analysis_ratings import Cell
+from evalkit_analysis_suites import Board, find_suite
 
 known_result = pytest.mark.known_result
 

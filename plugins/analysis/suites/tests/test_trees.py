@@ -11,7 +11,8 @@ import pytest
 import evalkit
 from evalkit.errors import DataError
 from evalkit_analysis_robustness import evaluate_perturbed, find_effects
-from evalkit_analysis_suites import Board, Cell
+from evalkit_analysis_ratings import Cell
+from evalkit_analysis_suites import Board
 from evalkit_commands_perturb import perturb
 
 RNG = np.random.default_rng(42)

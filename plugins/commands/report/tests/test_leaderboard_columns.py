@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from evalkit import Score
-from evalkit_analysis_suites.records import Board, Cell, Member, Ranks, Rating
+from evalkit_analysis_ratings.records import Cell, Ranks, Rating
+from evalkit_analysis_suites.records import Board, Member
 from evalkit_commands_report.leaderboard_columns import (
     board_rows,
     explanations,

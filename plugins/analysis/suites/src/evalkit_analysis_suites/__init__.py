@@ -15,10 +15,7 @@ if TYPE_CHECKING:
     from evalkit_analysis_suites.kind import read_suite as read_suite
     from evalkit_analysis_suites.members import name_datasets as name_datasets
     from evalkit_analysis_suites.records import Board as Board
-    from evalkit_analysis_suites.records import Cell as Cell
     from evalkit_analysis_suites.records import Member as Member
-    from evalkit_analysis_suites.records import Ranks as Ranks
-    from evalkit_analysis_suites.records import Rating as Rating
     from evalkit_analysis_suites.schema import Suite as Suite
 else:
     __getattr__, __dir__, __all__ = lazy_names(__name__)

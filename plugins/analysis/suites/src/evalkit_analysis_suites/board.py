@@ -13,10 +13,11 @@ import numpy as np
 from evalkit import Registry, Score
 from evalkit.errors import DataError, PluginLoadError
 from evalkit.statistics.clusters import Floats
-from evalkit_analysis_suites.draws import REPLICATES
+from evalkit_analysis_ratings.draws import REPLICATES
+from evalkit_analysis_ratings.ranks import Columns, Dynascore, rate
+from evalkit_analysis_ratings.records import Cell, Rating
 from evalkit_analysis_suites.members import Members
-from evalkit_analysis_suites.ranks import Columns, Dynascore, rate
-from evalkit_analysis_suites.records import Board, Cell, Rating
+from evalkit_analysis_suites.records import Board
 from evalkit_analysis_suites.runs import RunPool, choose_cells, find_pool
 from evalkit_analysis_suites.schema import Group, Leaf, Rank, Suite, Weights
 from evalkit_analysis_suites.tree import (
@@ -164,7 +165,7 @@ def _pairwise(
 ) -> Rating:
     """Rate the models by verdicts, or by their scores of single examples."""
     try:
-        from evalkit_analysis_suites import pairwise
+        from evalkit_analysis_ratings import pairwise
     except ModuleNotFoundError as error:
         hint = "Install it: pip install 'evalkit-analysis-suites[pairwise]'"
         raise PluginLoadError(f"rank: {error}. {hint}") from error

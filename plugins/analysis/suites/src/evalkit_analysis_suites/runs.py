@@ -13,8 +13,8 @@ from evalkit.catalog import metric_of
 from evalkit.errors import StorageError
 from evalkit.places import is_offline, is_remote, missing, uri_of
 from evalkit.runs import RunRecord, RunSummary, find_differences, list_runs
+from evalkit_analysis_ratings.records import Cell, make_score
 from evalkit_analysis_robustness import find_effects
-from evalkit_analysis_suites.records import Cell, make_score
 from evalkit_analysis_suites.schema import Leaf
 
 MACRO = "macro:"

@@ -14,15 +14,16 @@ from evalkit.catalog import metric_of
 from evalkit.errors import EvalkitError, MetricError
 from evalkit.statistics.clusters import Floats
 from evalkit.statistics.intervals import Interval, mean_of_intervals, without_interval
-from evalkit_analysis_suites.draws import (
+from evalkit_analysis_ratings.draws import (
     draw_leaf,
     joint_interval,
     sample_name,
     sample_units,
 )
+from evalkit_analysis_ratings.ranks import rank_ranges
+from evalkit_analysis_ratings.records import Cell, Ranks, make_score
 from evalkit_analysis_suites.members import Branch
-from evalkit_analysis_suites.ranks import rank_ranges
-from evalkit_analysis_suites.records import Cell, Member, Ranks, make_score
+from evalkit_analysis_suites.records import Member
 from evalkit_analysis_suites.schema import Leaf, Normalisation, Rules, Weights
 from evalkit_analysis_upkeep import merge
 

@@ -27,7 +27,7 @@ from evalkit_cli.commanding import (
 )
 
 if TYPE_CHECKING:
-    from evalkit_analysis_suites.pairwise import PairwiseMethod
+    from evalkit_analysis_ratings.pairwise import PairwiseMethod
     from evalkit_analysis_suites.records import Board
 
 FORMATS = ("table", "md", "csv", "latex", "json", "html")
@@ -212,7 +212,7 @@ def _board_of_verdicts(
     from evalkit_commands_report.leaderboard_columns import sort_models
 
     try:
-        from evalkit_analysis_suites.pairwise import rate_verdicts, read_verdicts
+        from evalkit_analysis_ratings.pairwise import rate_verdicts, read_verdicts
     except ModuleNotFoundError as error:
         hint = "Install it: pip install 'evalkit-analysis-suites[pairwise]'"
         raise PluginLoadError(f"--verdicts: {error}. {hint}") from error

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from evalkit_analysis_suites.records import Cell, Member
+from evalkit_analysis_ratings.records import Cell
+from evalkit_analysis_suites.records import Member
 from evalkit_cli.commanding import (
     NO_VALUE,
     score_label,
@@ -14,7 +15,8 @@ from evalkit_cli.commanding import (
 )
 
 if TYPE_CHECKING:
-    from evalkit_analysis_suites.records import Board, Ranks
+    from evalkit_analysis_ratings.records import Ranks
+    from evalkit_analysis_suites.records import Board
 
 MEAN, MODEL = "mean", "model"
 """Columns that every leaderboard can be sorted by."""

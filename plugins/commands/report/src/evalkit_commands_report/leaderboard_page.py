@@ -26,7 +26,8 @@ from evalkit_commands_report.markup import (
 
 if TYPE_CHECKING:
     from evalkit import Result
-    from evalkit_analysis_suites.records import Board, Member, Ranks
+    from evalkit_analysis_ratings.records import Ranks
+    from evalkit_analysis_suites.records import Board, Member
 
 
 FEW_NOTICES = 10

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalkit_analysis_suites.records import Cell, Member
+from evalkit_analysis_ratings.records import Cell
+from evalkit_analysis_suites.records import Member
 
 if TYPE_CHECKING:
     from evalkit_analysis_suites.records import Board

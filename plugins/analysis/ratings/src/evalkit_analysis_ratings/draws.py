@@ -36,8 +36,8 @@ from evalkit.statistics.resampling import (
     unit_keys,
 )
 from evalkit_analysis_compare.pairing import score_column
+from evalkit_analysis_ratings.records import Cell
 from evalkit_analysis_robustness import find_effects
-from evalkit_analysis_suites.records import Cell
 
 REPLICATES = DRAWS_OF_SUMS
 """Number of bootstrap replicates."""

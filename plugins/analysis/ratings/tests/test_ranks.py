@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from evalkit.errors import EvalkitError
-from evalkit_analysis_suites.ranks import (
+from evalkit_analysis_ratings.ranks import (
     Columns,
     Dynascore,
     rank_ranges,
     rate,
 )
-from evalkit_analysis_suites.records import Rating
+from evalkit_analysis_ratings.records import Rating
 
 NAN = float("nan")
 

@@ -13,9 +13,9 @@ from sklearn import linear_model  # type: ignore[import-untyped]
 
 import evalkit
 from evalkit.errors import DataError, EvalkitError
-from evalkit_analysis_suites import pairwise
-from evalkit_analysis_suites.pairwise import rate_verdicts, read_verdicts
-from evalkit_analysis_suites.records import Cell, Rating
+from evalkit_analysis_ratings import pairwise
+from evalkit_analysis_ratings.pairwise import rate_verdicts, read_verdicts
+from evalkit_analysis_ratings.records import Cell, Rating
 
 ORACLES = os.environ.get("EVALKIT_TEST_ORACLES")
 

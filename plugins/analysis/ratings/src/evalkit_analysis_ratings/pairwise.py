@@ -23,14 +23,14 @@ from evalkit.errors import DataError, EvalkitError
 from evalkit.statistics.clusters import Floats
 from evalkit.statistics.resampling import Keys
 from evalkit_adapters_rows import validated_rows
-from evalkit_analysis_suites.draws import (
+from evalkit_analysis_ratings.draws import (
     REPLICATES,
     draw_weights,
     hash_units,
     scored_examples,
 )
-from evalkit_analysis_suites.ranks import make_rating, mean_of_known
-from evalkit_analysis_suites.records import Cell, Rating
+from evalkit_analysis_ratings.ranks import make_rating, mean_of_known
+from evalkit_analysis_ratings.records import Cell, Rating
 
 PairwiseMethod = Literal["elo", "bradley-terry", "win-rate", "length-controlled"]
 

@@ -11,9 +11,9 @@ from sklearn.metrics import f1_score  # type: ignore[import-untyped]
 import evalkit
 from evalkit import Result
 from evalkit.runs import read_run
+from evalkit_analysis_ratings.draws import draw_leaf
+from evalkit_analysis_ratings.records import Cell
 from evalkit_analysis_robustness import evaluate_perturbed, find_effects
-from evalkit_analysis_suites.draws import draw_leaf
-from evalkit_analysis_suites.records import Cell
 
 N, NAME = 12, "lowercase"
 LABELS = ("a", "b", "c")

@@ -11,8 +11,8 @@ import numpy as np
 from evalkit.errors import EvalkitError
 from evalkit.statistics.clusters import Floats, Integers
 from evalkit.statistics.intervals import without_interval
-from evalkit_analysis_suites.draws import joint_interval
-from evalkit_analysis_suites.records import Ranks, Rating, make_score
+from evalkit_analysis_ratings.draws import joint_interval
+from evalkit_analysis_ratings.records import Ranks, Rating, make_score
 
 _LEAST_STEP = 1e-4
 """Share of the best score up to which dynascore ignores a step between two models."""

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from evalkit import Registry, Score
-from evalkit.errors import DataError, PluginLoadError
+from evalkit.errors import DataError
 from evalkit.statistics.clusters import Floats
 from evalkit_analysis_ratings.draws import REPLICATES
 from evalkit_analysis_ratings.ranks import Columns, Dynascore, rate
@@ -76,11 +76,12 @@ def make_board(
     counted = [cell for groups in cells.values() for cell in groups[0].values()]
     if not any(cell.scored for cell in counted):
         reasons = dict.fromkeys(str(cell.score.reason) for cell in counted)
+        notes = [*pool.notices, *reasons][:5]
         names = [leaf.label for leaf in leaves]
         shown = ", ".join([*names[:5], "…"] if len(names) > 5 else names)
-        first = f"no complete run of {shown or 'these datasets'} has such a score"
-        raise DataError("; ".join([first, *[*pool.notices, *reasons][:5]]))
-    levels = sorted({run.record.confidence for run in pool.results.values()})
+        what = f"{shown or 'this selection'} has no complete run with this metric"
+        raise DataError("; ".join([f"no score: {what}", *notes]))
+    levels = sorted({run.record.confidence for run in pool.results.values() if run})
     confidence = levels[0] if len(levels) == 1 else 0.95
     if len(levels) > 1:
         shown = " and ".join(f"{100 * level:g} %" for level in levels)
@@ -100,7 +101,7 @@ def make_board(
     by, scores = "mean", {model: totals.get(model) for model in models}
     if rating and (name or any(x is None or x.value is None for x in scores.values())):
         by, scores = rating.method, {**rating.scores}
-    best = tuple(sorted(models, key=lambda model: _order(model, scores.get(model))))
+    best = tuple(sorted(models, key=lambda model: sort_key(model, scores.get(model))))
     texts = tuple(dict.fromkeys(pool.notices))
     return Board(name, found.member, best, rating, confidence, texts, by)
 
@@ -134,7 +135,7 @@ def _rating(
     cells = [[part.values.get(model) for model in models] for part in parts]
     values = np.array([[x.number if x else np.nan for x in row] for row in cells])
     directions: list[bool | None] = []
-    lacking = [context.not_drawn] if context.not_drawn else []
+    lacking = [""] if context.not_drawn else []  # that was chosen: no reason to tell
     drawn = np.full((REPLICATES, *values.shape), np.nan)
     for column, row in enumerate(cells):
         known = {n: x for n, x in enumerate(row) if x and x.score.value is not None}
@@ -164,11 +165,8 @@ def _pairwise(
     method: Literal["elo", "bradley-terry"], path: str | None, context: Context
 ) -> Rating:
     """Rate the models by verdicts, or by their scores of single examples."""
-    try:
-        from evalkit_analysis_ratings import pairwise
-    except ModuleNotFoundError as error:
-        hint = "Install it: pip install 'evalkit-analysis-suites[pairwise]'"
-        raise PluginLoadError(f"rank: {error}. {hint}") from error
+    from evalkit_analysis_ratings import pairwise
+
     cells = [
         {model: value.cell for model, value in values.items() if value.cell.scored}
         for values in context.values.values()
@@ -177,8 +175,8 @@ def _pairwise(
     return pairwise.rate_verdicts(verdicts, method, context.confidence)
 
 
-def _order(model: str, score: Score | None) -> tuple[bool, float, str]:
-    """Return what sorts models: best first, those without a number last."""
+def sort_key(model: str, score: Score | None) -> tuple[bool, float, str]:
+    """Return what sorts models: best first, those without a score last."""
     if score is None or score.value is None:
         return True, 0.0, model
     return False, score.value * (1 - 2 * (score.higher_is_better is not False)), model

@@ -268,7 +268,7 @@ def _interval(
         return joint_interval(draws, context.confidence)
     runs = [run for value in parts for run in value.cell.runs]
     if len({run.record.confidence for run in runs}) > 1:
-        return without_interval("intervals of the runs have different probabilities")
+        return without_interval("the confidence levels of the runs differ")
     values, intervals = [], []
     for value, weight in zip(parts, (shares * len(parts)).tolist(), strict=True):
         values.append(weight * value.number)

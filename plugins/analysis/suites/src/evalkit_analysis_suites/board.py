@@ -79,8 +79,10 @@ def make_board(
         notes = [*pool.notices, *reasons][:5]
         names = [leaf.label for leaf in leaves]
         shown = ", ".join([*names[:5], "…"] if len(names) > 5 else names)
-        what = f"{shown or 'this selection'} has no complete run with this metric"
-        raise DataError("; ".join([f"no score: {what}", *notes]))
+        what = f"{shown or 'this selection'} {'have' if len(names) > 1 else 'has'}"
+        raise DataError(
+            "; ".join([f"no score: {what} no complete run with this metric", *notes])
+        )
     levels = sorted({run.record.confidence for run in pool.results.values() if run})
     confidence = levels[0] if len(levels) == 1 else 0.95
     if len(levels) > 1:

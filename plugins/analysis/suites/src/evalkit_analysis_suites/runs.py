@@ -46,9 +46,11 @@ class RunPool(NamedTuple):
         if run.path not in self.results:
             self.results[run.path] = None
             try:
-                self.results[run.path] = read_run(run.path)
+                result = read_run(run.path)
+                _ = result.scores  # which are read when they are first used
+                self.results[run.path] = result
             except EvalkitError as error:
-                self.notices.append(f"{run.run_id} is left out: {error}")
+                self.notices.append(f"run {run.run_id} is left out: {error}")
         return self.results[run.path]
 
 

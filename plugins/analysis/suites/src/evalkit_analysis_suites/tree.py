@@ -156,14 +156,19 @@ def _ranks(values: Values, context: Context) -> tuple[Mapping[str, Ranks], str |
 
 
 def _scaled(value: Value, scale: Normalisation) -> Value:
-    """Normalise a value; its interval and replicates move with it."""
+    """Normalise a value; its interval and replicates move with it.
+
+    A floor moves them as it moves the value. If it cut them, means of values near it
+    would have intervals that are too narrow.
+    """
     score, draws, width = value.score, value.draws, scale.high - scale.low
     if score.value is None:
         return value
+    plain = (score.value - scale.low) / width
+    shift = max(-plain, 0.0) if scale.floor else 0.0
 
     def move(numbers: Floats) -> Floats:
-        moved = (numbers - scale.low) / width
-        return np.maximum(moved, 0.0) if scale.floor else moved
+        return (numbers - scale.low) / width + shift
 
     number, *ends = move(np.array([score.value, *(score.ci or ())])).tolist()
     low, high = sorted(ends) or (None, None)

@@ -203,9 +203,10 @@ def sample_units(run: Result) -> pl.Series:
     names = ["cluster"]
     if run.record.cluster in ((), (INPUT_ID,)):
         names = [INPUT_ID, "id"] if INPUT_ID in run.examples.columns else ["id"]
-    units = run.examples.select(pl.coalesce(pl.col(names).cast(pl.String)))
-    names, is_pooled = units.to_series(), run.record.dataset == POOLED
-    return hash_units(names if is_pooled else f"{sample_name(run.record)}\x1f" + names)
+    units = pl.coalesce(pl.col(names).cast(pl.String))
+    if run.record.dataset != POOLED:
+        units = pl.lit(f"{sample_name(run.record)}\x1f") + units
+    return hash_units(run.examples.select(units=units)["units"])
 
 
 def hash_units(names: pl.Series) -> pl.Series:

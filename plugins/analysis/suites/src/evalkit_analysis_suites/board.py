@@ -88,7 +88,7 @@ def make_board(
         shown = " and ".join(f"{100 * level:g} %" for level in levels)
         pool.notices.append(f"intervals of runs are of {shown}; ranks are of 95 %")
     samples = {leaf: sample_names(groups[0]) for leaf, groups in cells.items()}
-    times = Counter(name for names in samples.values() for name in names)
+    times = Counter(name for leaf in leaves for name in samples[leaf])
     values: dict[Leaf, Values] = {}
     for leaf, groups in cells.items():
         progress(f"resampling {leaf.label}", len(values) / len(leaves))

@@ -93,6 +93,24 @@ def test_scores_of_shared_examples_are_resampled_together(runs: Any) -> None:
     assert cell(twice).score.ci == pytest.approx(whole.ci, abs=0.03)
 
 
+def test_members_on_the_same_examples_are_resampled_together(runs: Any) -> None:
+    metrics = ["macro-f1", "accuracy"]
+    for name in ("x", "same"):
+        runs.add(name, "0110111011" * 10, statement="x", metrics=metrics)
+    runs.add("tiny", "01", metrics=metrics)
+    whole = cell(runs.board({"of": ["x"]})).score
+    for ranks in (True, False):
+        found = cell(runs.board({"of": ["x", "same"]}, ranks=ranks)).score
+        assert found.ci_method == "joint-bootstrap"
+        assert found.se == pytest.approx(whole.se, rel=0.1)
+    # a pooled score of nearly the same examples
+    pooled = {"name": "all", "mean": "pooled", "of": ["x", "tiny"]}
+    found = cell(runs.board({"of": [pooled, "x"]})).score
+    assert found.se == pytest.approx(whole.se, rel=0.1)
+    rated = runs.board({"of": ["x", "same"], "rank": {"method": "elo"}}).rating
+    assert "need a metric that is a mean over examples" in rated.scores["m"].reason
+
+
 def test_pooled_scores_are_those_of_one_dataset_of_all(
     three: Any, tmp_path: Path
 ) -> None:

@@ -152,9 +152,9 @@ def macro_f1(right: Any) -> float:
     return float(sum(parts))
 
 
-def normalized(value: Any) -> Any:
-    """Make chance 0, and what is below it."""
-    return np.maximum((value - CHANCE) / (1 - CHANCE), 0)
+def normalized(number: Any, value: Any) -> Any:
+    """Normalize a number as a value is, which is at least 0."""
+    return (number - np.minimum(value, CHANCE)) / (1 - CHANCE)
 
 
 Leaves = list[tuple[float, Leaf]]
@@ -206,32 +206,33 @@ WORLDS: dict[str, Callable[[Random], Leaves]] = {
     "60 clusters of 5, with a tag": clustered,
     "nested means of 20, 1000, 1000": nested,
     "normalized with floor, 3 of 100": floored,
-    "12 equal models, 5 datasets of 100": partial(
-        independent, abilities=np.full(12, 0.4)
-    ),
+    "12 equal models, 5 datasets of 100": partial(independent, abilities=EQUAL),
 }
 
 
 def measure(name: str, boards: int) -> str:
     """Return a row of coverages of a world."""
     random = np.random.default_rng(7)
-    scale = normalized if WORLDS[name] is floored else np.asarray
+    scale = normalized if WORLDS[name] is floored else lambda number, _: number
     joint = mover = ranks = 0
     for _ in range(boards):
         weights, leaves = zip(*WORLDS[name](random), strict=True)
-        truth = np.average([scale(x.truth) for x in leaves], axis=0, weights=weights)
+        truths = [scale(x.truth, x.truth) for x in leaves]
+        truth = np.average(truths, axis=0, weights=weights)
         replicates = [draw_leaf(each.cells, REGISTRY) for each in leaves]
         values, draws = {}, {}
         for place, model in enumerate(MODELS):
-            own = [scale(each.cells[model].score.value) for each in leaves]
-            drawn = [scale(each[model]) for each in replicates]
+            raw = [float(each.cells[model].score.value or 0) for each in leaves]
+            own = [scale(value, value) for value in raw]
+            drawn = [scale(x[model], v) for x, v in zip(replicates, raw, strict=True)]
             values[model] = float(np.average(own, weights=weights))
             draws[model] = np.average(drawn, axis=0, weights=weights)
             joint += holds(joint_interval(draws[model], LEVEL), truth[place])
             times = [len(leaves) * weight for weight in weights]
-            ends = [each.intervals[place] for each in leaves]
-            pairs = zip(times, ends, strict=True)
-            parts = [Interval(w * scale(x.low), w * scale(x.high)) for w, x in pairs]
+            ends = zip(times, raw, (x.intervals[place] for x in leaves), strict=True)
+            parts = [
+                Interval(w * scale(x[0], v), w * scale(x[1], v)) for w, v, x in ends
+            ]
             interval = mean_of_intervals(np.multiply(times, own).tolist(), parts)
             mover += holds(interval, truth[place])
         ranks += hold(rank_ranges(values, draws, LEVEL)[0], truth)

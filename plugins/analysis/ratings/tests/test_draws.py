@@ -43,11 +43,15 @@ def write(path: Path, rows: Sequence[Any]) -> Path:
 
 
 def run(
-    folder: Path, answers: Sequence[str], name: str = "data", **options: Any
+    folder: Path,
+    answers: Sequence[str],
+    name: str = "data",
+    rows: Sequence[Any] = ROWS,
+    **options: Any,
 ) -> Result:
     """Evaluate answers to the examples, in an order of their own."""
     return evalkit.evaluate(
-        write(folder / f"{name}.jsonl", ROWS),
+        write(folder / f"{name}.jsonl", rows),
         predictions=respond(answers)[::-1],
         task="text-classification",
         model="m",
@@ -106,7 +110,9 @@ def test_draws_depend_on_units_alone(tmp_path: Path) -> None:
     for kept in (True, False):  # whether the run holds answers
         made = run(tmp_path, FIRST, include_examples=kept)
         assert np.array_equal(one, draw(read_run(made.save(tmp_path / "runs"))))
-    other = draw(run(tmp_path, FIRST, name="other"))
+    # datasets of the same data are one sample
+    assert np.array_equal(one, draw(run(tmp_path, FIRST, name="other")))
+    other = draw(run(tmp_path, FIRST, rows=[{**row, "statement": "!"} for row in ROWS]))
     assert abs(np.corrcoef(one, other)[0, 1]) < 0.1
 
 
@@ -131,9 +137,7 @@ def test_perturbed_examples_are_drawn_with_their_originals(tmp_path: Path) -> No
         metrics=["accuracy"],
         model="m",
     )
-    [changed] = original.perturbed or []
     one, other = draw(run(tmp_path, FIRST)), draw(run(tmp_path, SECOND))
-    assert np.array_equal(draw(changed), other)
     triples = [*zip(FIRST, SECOND, GOLD, strict=True)]
     both = [g if a == b == g else WRONG[g] for a, b, g in triples]
     same = [g if a == b else WRONG[g] for a, b, g in triples]

@@ -126,7 +126,7 @@ def test_infinite_ratings_are_null_with_the_groups(
     found = rate_verdicts(verdicts(tmp_path, rows), "elo")
     assert {*values(found).values()} == {None}
     assert {
-        str(score.reason).rpartition(": ")[2] for score in found.scores.values()
+        str(score.reason).rpartition(" between ")[2] for score in found.scores.values()
     } == {groups}
 
 

@@ -77,6 +77,12 @@ def test_dynascore_is_dynabenchs() -> None:
     tied = dynascore([[80, 80, 90], *SCORES[1:]]).scores
     values = [tied[f"m{place}"].value for place in range(3)]
     assert values == pytest.approx([122.8125, 121.25, 126.25])
+    columns = np.array([[2.0, 2, 1], [8, 9, 7]])  # a perf whose lower values are better
+    directions, settings = (False, True), Dynascore("accuracy")
+    costs = Columns(("a", "b", "c"), NAMES[:2], columns, directions, "not drawn")
+    assert None not in {
+        s.value for s in rate(costs, "dynascore", 0.95, settings).scores.values()
+    }
 
 
 def test_weights_of_a_dynascore_are_normalized() -> None:
@@ -161,6 +167,7 @@ def plain_ranges(values: Mapping[str, float], draws: Mapping[str, Any]) -> Any:
     while True:
         left = [pair for pair in pairs if pair not in shown]
         critical = np.quantile(np.max([moved[pair] for pair in left], axis=0), 0.95)
+        critical *= 1 + 1 / np.sqrt(1000)  # errors are those of 1 000 replicates
         new = {pair for pair in left if statistics[pair] > critical}
         if not new:
             break
@@ -198,6 +205,18 @@ def test_equal_models_are_not_told_apart() -> None:
     values = {"a": 0.0, "b": 0.0, "c": 5.0}
     found, _ = rank_ranges(values, {"a": drawn, "b": drawn, "c": drawn + 5.0})
     assert found == {"a": (1, 3), "b": (1, 3), "c": (1, 3)}
+
+
+def test_an_order_that_all_replicates_share_is_certain() -> None:
+    values = np.array([[0.9, 0.6, 0.6]])
+    draws = values + 0.1 * np.random.default_rng(5).random((1000, 1, 1))
+    found = rate(Columns(("a", "b", "c"), ("x",), values, (True,), draws), "win-rate")
+    assert [score.ci for score in found.scores.values()] == [
+        (1, 1),
+        *[(0.25, 0.25)] * 2,
+    ]
+    assert found.scores["a"].flag == "no variation in the replicates"
+    assert found.ranks == {"a": (1, 1), "b": (2, 3), "c": (2, 3)}
 
 
 def test_ranges_need_two_models_and_replicates() -> None:

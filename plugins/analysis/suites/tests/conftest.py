@@ -28,8 +28,9 @@ class Runs:
     ) -> evalkit.Result:
         """Evaluate a model; `right` has a 1 for each right answer, - for none."""
         rows, labels = [], ("positive", "negative")
+        statement = options.pop("statement", dataset)
         for number, _ in enumerate(right):
-            row: dict[str, Any] = {"uid": str(number), "statement": dataset}
+            row: dict[str, Any] = {"uid": str(number), "statement": statement}
             row["label"] = labels[number % 2]
             row["tags"] = [f"{k}:{v[number]}" for k, v in (tags or {}).items()]
             rows.append(row)

@@ -67,7 +67,7 @@ def test_answers_are_written_beside_what_made_them(folder: Path) -> None:
     assert (done.exit_code, done.stdout) == (0, "")
     assert done.stderr == "135 rows written to mine.jsonl\n"
     system = json.loads(Path("mine.system.json").read_text())
-    assert system["model"]["describes"] == {"name": "mine"}
+    assert system["model"]["describes"] == {"name": "mine-answer"}
     assert set(json.loads(Path("mine.job.json").read_text())) == {"examples", "seconds"}
     again = call(*words, "-o", "mine.jsonl")
     assert (again.exit_code, "mine.jsonl is there already" in again.stderr) == (1, True)
@@ -81,12 +81,12 @@ def test_answers_are_written_beside_what_made_them(folder: Path) -> None:
 def test_the_run_is_the_same_by_one_command_or_by_two(folder: Path) -> None:
     words = ("sample-sentiment", "--model", "mine.py:answer")
     assert call("predict", *words, "-o", "any-name.jsonl").exit_code == 0
-    two = call("eval", "sample-sentiment", "-p", "mine=any-name.jsonl", "--json")
+    two = call("eval", "sample-sentiment", "-p", "mine-answer=any-name.jsonl", "--json")
     one = call("eval", *words, "--json")
     assert one.exit_code == 0, one.stderr
     first, second = json.loads(two.stdout), json.loads(one.stdout)
     assert first["fingerprint"] == second["fingerprint"]
-    assert second["model"] == "mine"
+    assert second["model"] == "mine-answer"
     assert second["predictions"]["system"]["model"]["function"] == "answer"
     Path("mine.py").write_text(CODE.replace("!", "?"))
     other = json.loads(call("eval", *words, "--json").stdout)
@@ -113,9 +113,9 @@ def test_several_models_are_asked_side_by_side(folder: Path) -> None:
     )
     assert done.exit_code == 0, done.stderr
     names = [line.split()[0] for line in done.stdout.splitlines()]
-    assert names == ["model", "mine", "mine", "constant", "constant"]
+    assert names == ["model", "mine-answer", "mine-answer", "constant", "constant"]
     twice = call("eval", "sample-sentiment", *["--model", "mine.py:answer"] * 2)
-    both = "two models are called 'mine': mine.py:answer and mine.py:answer"
+    both = "two models are called 'mine-answer': mine.py:answer and mine.py:answer"
     assert both in " ".join(twice.stderr.split())
     named = call(
         *("eval", "sample-sentiment", "--model", "mine.py:answer"),
@@ -153,7 +153,7 @@ def test_several_data_sets_are_asked_about(folder: Path) -> None:
     assert done.exit_code == 0, done.stderr
     records = json.loads(done.stdout)
     assert [(each["dataset"], each["model"]) for each in records] == [
-        (name, model) for name in several for model in ("both", "constant")
+        (name, model) for name in several for model in ("both-answer", "constant")
     ]
     alone = call("eval", "sample-nli", *models[:2], "--json")
     assert json.loads(alone.stdout)["fingerprint"] == records[0]["fingerprint"]
@@ -163,7 +163,7 @@ def test_several_data_sets_are_asked_about(folder: Path) -> None:
         ((*several, "-p", "x.jsonl"), "-p names predictions on one data set"),
         ((*several, *models[:2], "--perturbed", "copies.jsonl"), "a single data set"),
         ((*several, "--data", "x.jsonl"), "name a data set"),
-        ((*several, "--predictions-dir", "."), "give it without a data set"),
+        ((*several, "--predictions-dir", "."), "--predictions-dir"),
     ):
         refused = call("eval", *wrong)
         assert (refused.exit_code, message in refused.stderr) == (2, True), wrong
@@ -580,7 +580,7 @@ def test_what_is_asked_is_what_is_scored(
     assert [json.loads(line)["statement"] for line in lines] == [statement] * 3
     done = call("predict", *given, "--model", "asked.py:answer", "-o", "asked-2.jsonl")
     assert done.exit_code == 0, done.stderr
-    two = call("eval", *given, "-p", "asked=asked-2.jsonl", "--json")
+    two = call("eval", *given, "-p", "asked-answer=asked-2.jsonl", "--json")
     assert (
         json.loads(one.stdout)["fingerprint"] == json.loads(two.stdout)["fingerprint"]
     )

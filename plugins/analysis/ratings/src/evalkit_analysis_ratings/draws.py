@@ -1,6 +1,6 @@
 """Joint bootstrap of examples: replicates of the scores of all models and datasets.
 
-How often a unit is drawn depends on its dataset, split and name and on the replicate
+How often a unit is drawn depends on its data, split and name and on the replicate
 alone. So all models, metrics, tags and perturbed examples of a dataset get the same
 resample, and replicates of means and ratings follow from those of the leaves. Units are
 clusters where there are any, else examples; a perturbed example has the weight of its
@@ -48,12 +48,13 @@ _MOST_VALUES, _MOST_WEIGHTS = 20_000, 5_000_000
 weights that are held at a time."""
 
 
-def sample_name(record: RunRecord) -> str:
-    """Name what a run's examples are a sample of.
+POOLED = "pooled"
+"""Dataset of pooled runs, whose ids and clusters begin with the names of samples."""
 
-    Leaves of one name share examples, unless their tags are disjoint.
-    """
-    return f"{record.dataset}\x1f{record.split}"
+
+def sample_name(record: RunRecord) -> str:
+    """Name the sample of a run's examples: leaves of one name share examples."""
+    return f"{record.data.identity.key}\x1f{record.split}"
 
 
 def draw_leaf(
@@ -97,7 +98,7 @@ def _draw(cell: Cell, resolver: Resolver) -> Floats:
     if score.value is None or len(cell.runs) != 1:
         raise MetricError(score.reason or "it is computed from several runs")
     [run] = cell.runs
-    if score.perturbation is not None and run.record.perturbation is None:
+    if score.perturbation is not None:
         value, draws = _draw_mean(_score_effect(run, score))
     elif score.aggregate is None and score_column(run, score.metric) is not None:
         scores = scored_examples(run, score).drop_nulls("score")
@@ -127,7 +128,9 @@ def _draw_score(run: Result, score: Score, resolver: Resolver) -> tuple[float, F
     if metric.whole_only:  # a property of the job: examples have no part in it
         return float(score.value or 0.0), np.full(REPLICATES, score.value)
     if metric.name not in run.statistics or metric.interval == "none":
-        raise MetricError("scores of whole lists or without interval are not resampled")
+        raise MetricError(
+            "cannot resample a metric of whole lists or without an interval"
+        )
     table = measured.table._replace(clusters=sample_units(run))
     groups, statistics = measured.groups, run.statistics[metric.name]
     evidence = evidence_of(metric, statistics, table, groups)
@@ -200,15 +203,16 @@ def sample_units(run: Result) -> pl.Series:
     names = ["cluster"]
     if run.record.cluster in ((), (INPUT_ID,)):
         names = [INPUT_ID, "id"] if INPUT_ID in run.examples.columns else ["id"]
-    units = run.examples.select(pl.coalesce(pl.col(names).cast(pl.String)))
-    return hash_units(units.to_series(), sample_name(run.record))
+    units = pl.coalesce(pl.col(names).cast(pl.String))
+    if run.record.dataset != POOLED:
+        units = pl.lit(f"{sample_name(run.record)}\x1f") + units
+    return hash_units(run.examples.select(units=units)["units"])
 
 
-def hash_units(names: pl.Series, sample: str) -> pl.Series:
+def hash_units(names: pl.Series) -> pl.Series:
     """Return what decides how often units are drawn, by their names."""
     unique = names.unique().sort()
-    keys = unit_keys((f"{sample}\x1f{name}" for name in unique.to_list()), 0)
-    return names.replace_strict(unique, pl.Series(keys))
+    return names.replace_strict(unique, pl.Series(unit_keys(unique.to_list(), 0)))
 
 
 def _draw_group(evidence: Evidence, group: int, part: str) -> Floats:

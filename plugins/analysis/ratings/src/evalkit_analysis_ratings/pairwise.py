@@ -86,7 +86,7 @@ def read_verdicts(path: str | Path) -> Verdicts:
     if not rows:
         raise DataError(f"{path}: file has no verdicts")
     frame = pl.DataFrame(rows, _ROWS, orient="row", infer_schema_length=None)
-    return _number(frame.with_columns(unit=hash_units(frame["unit"], "verdicts")))
+    return _number(frame.with_columns(unit=hash_units("verdicts\x1f" + frame["unit"])))
 
 
 def run_verdicts(leaves: Sequence[Mapping[str, Cell]]) -> Verdicts:
@@ -224,7 +224,7 @@ def _name_groups(wins: csr_array[Any], models: Sequence[str]) -> str:
     [total] = _weighted(wins, np.ones((wins.shape[1], 1)))
     count, group = connected_components(total > 0, connection="strong")
     names = [", ".join(np.array(models)[group == each]) for each in range(count)]
-    return f"infinite: one always wins, or they never meet: {' | '.join(names)}"
+    return f"infinite rating: no wins in both directions between {' | '.join(names)}"
 
 
 def _fit(wins: csr_array[Any], weights: Floats) -> Floats:

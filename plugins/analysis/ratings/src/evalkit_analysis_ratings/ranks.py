@@ -10,7 +10,7 @@ import numpy as np
 
 from evalkit.errors import EvalkitError
 from evalkit.statistics.clusters import Floats, Integers
-from evalkit.statistics.intervals import without_interval
+from evalkit.statistics.intervals import Interval, without_interval
 from evalkit_analysis_ratings.draws import joint_interval
 from evalkit_analysis_ratings.records import Ranks, Rating, make_score
 
@@ -55,7 +55,9 @@ def rate(
 
     - `win-rate` (HELM): mean over columns of (models that are worse + equal models / 2)
       / other models. `mean-rank`: 1 is the best; equal scores share ranks. Columns
-      without a direction, or with fewer than two scores, are left out.
+      without a direction, or with fewer than two scores, are left out. If the order of
+      models is the same in all replicates, it is certain under the bootstrap: the
+      interval has no width, and a flag says so.
     - `dynascore` (Ma et al. 2021): weighted mean of columns, each divided by its mean
       change for one unit of perf between models that are neighbors by perf.
 
@@ -84,7 +86,8 @@ def rate(
         draws = np.where(is_whole, compute(draws), np.nan)
     counts, models = known[signs != 0].sum(axis=0), columns.models
     return make_rating(
-        method, models, compute(values), draws, counts, reasons, confidence
+        *(method, models, compute(values), draws, counts, reasons, confidence),
+        of_order=method != "dynascore",
     )
 
 
@@ -151,7 +154,7 @@ def _dynascores(
     order = np.argsort(values[..., [perf], :], kind="stable")
     steps = np.abs(np.diff(np.take_along_axis(utilities, order, axis=-1)))
     best = np.fmax.reduce(utilities[..., [perf], :], axis=-1, keepdims=True)
-    is_used = steps[..., [perf], :] > _LEAST_STEP * best
+    is_used = steps[..., [perf], :] > _LEAST_STEP * np.abs(best)
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios = np.where(is_used, steps / steps[..., [perf], :], 0.0)
         rates: Floats = ratios.sum(axis=-1) / is_used.sum(axis=-1)
@@ -168,11 +171,13 @@ def make_rating(
     counts: Integers,
     reasons: Sequence[str],
     confidence: float,
+    of_order: bool = False,
 ) -> Rating:
     """Make a rating of values and joint replicates (replicates, models).
 
     An interval is widened to hold its value: replicates of a rating that jumps with
-    ranks may all lie on one side of it.
+    ranks may all lie on one side of it. A rating `of_order` depends on the order of
+    models alone, so that replicates without variation are an interval.
     """
     is_share = method in ("win-rate", "length-controlled")
     scores, known = {}, {}
@@ -183,6 +188,12 @@ def make_rating(
             known[model], interval = value, without_interval(str(draws))
             if not isinstance(draws, str):
                 interval = joint_interval(draws[:, place], confidence)
+                same, flags = (
+                    float(draws[0, place]),
+                    ("no variation in the replicates",),
+                )
+                if of_order and (draws[:, place] == same).all():
+                    interval = Interval(same, same, 0.0, "joint-bootstrap", None, flags)
         if interval.low is not None and interval.high is not None:
             low, high = min(interval.low, value), max(interval.high, value)
         scores[model] = make_score(
@@ -197,11 +208,13 @@ def make_rating(
             scale=100.0 if is_share else 1.0,
             higher_is_better=method != "mean-rank",
             reason=interval.reason,
+            flag="; ".join(interval.flags) or None,
         )
     if isinstance(draws, str):
         return Rating(method, scores)
     by_model = dict(zip(models, draws.T, strict=True))
-    ranks, _ = rank_ranges(known, by_model, confidence, method != "mean-rank")
+    up = method != "mean-rank"
+    ranks, _ = rank_ranges(known, by_model, confidence, up, of_order)
     return Rating(method, scores, ranks)
 
 
@@ -210,6 +223,7 @@ def rank_ranges(
     draws: Mapping[str, Floats],
     confidence: float = 0.95,
     higher_is_better: bool = True,
+    of_order: bool = False,
 ) -> tuple[dict[str, Ranks], str | None]:
     """Compute the ranks that models may have.
 
@@ -217,13 +231,15 @@ def rank_ranges(
     are told apart by a stepwise test of all differences, each divided by its standard
     error, against the bootstrap distribution of their maximum (Mogstad, Romano, Shaikh
     and Wilhelm 2024, Review of Economic Studies 91, 476-518). Two models whose
-    difference is the same in all replicates are not told apart.
+    difference is the same in all replicates are not told apart, except `of_order`.
 
     Args:
         values: Score of each model; all finite.
         draws: Their joint replicates.
         confidence: Probability that all ranges hold.
         higher_is_better: Direction of the scores.
+        of_order: Whether scores depend on the order of models alone. Then a difference
+            that is the same in all replicates tells two models apart.
 
     Returns:
         The ranges by model, and why there are none.
@@ -236,26 +252,29 @@ def rank_ranges(
     defined = drawn[np.isfinite(drawn).all(axis=1)]
     if len(defined) < len(drawn) / 2:
         return {}, "scores are undefined in most bootstrap replicates"
-    is_better = _better(own, defined, confidence)
+    is_better = _better(own, defined, confidence, of_order)
     best, worst = 1 + is_better.sum(axis=0), len(own) - is_better.sum(axis=1)
     ranks = map(Ranks, best.tolist(), worst.tolist())
     return dict(zip(values, ranks, strict=True)), None
 
 
-def _better(own: Floats, drawn: Floats, confidence: float) -> Any:
+def _better(own: Floats, drawn: Floats, confidence: float, of_order: bool) -> Any:
     """Tell which model is shown to be better than which, of shape (models, models)."""
     differences, size = own[:, None] - own[None, :], len(own)
     moved = [drawn[:, [j]] - drawn for j in range(size)]
     errors = np.array([each.std(axis=0, ddof=1) for each in moved])
-    errors[errors <= _ROUNDING * max(1.0, float(np.abs(own).max()))] = np.inf
-    is_better = np.zeros(errors.shape, dtype=np.bool_)
+    rounding = _ROUNDING * max(1.0, float(np.abs(own).max()))
+    is_better = of_order & (errors <= rounding) & (differences > rounding)
+    errors[errors <= rounding] = np.inf
     while True:
         greatest = np.full(len(drawn), -np.inf)
         for j in range(size):
             statistics = (moved[j] - differences[j]) / errors[j]
             tested = np.where(is_better[j], -np.inf, statistics)
             np.maximum(greatest, tested.max(axis=1), out=greatest)
-        shown = ~is_better & (differences / errors > np.quantile(greatest, confidence))
+        # the replicates give standard errors to within a share of about 1 / √replicates
+        critical = np.quantile(greatest, confidence) * (1 + len(drawn) ** -0.5)
+        shown = ~is_better & (differences / errors > critical)
         if not shown.any():
             return is_better
         is_better |= shown

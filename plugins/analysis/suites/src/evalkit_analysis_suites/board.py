@@ -11,21 +11,23 @@ from typing import Literal
 import numpy as np
 
 from evalkit import Registry, Score
-from evalkit.errors import DataError, PluginLoadError
+from evalkit.errors import DataError, EvalkitError, PluginLoadError
 from evalkit.statistics.clusters import Floats
 from evalkit_analysis_ratings.draws import REPLICATES
 from evalkit_analysis_ratings.ranks import Columns, Dynascore, rate
-from evalkit_analysis_ratings.records import Cell, Rating
+from evalkit_analysis_ratings.records import Cell, Rating, make_score
 from evalkit_analysis_suites.members import Members
 from evalkit_analysis_suites.records import Board
 from evalkit_analysis_suites.runs import RunPool, choose_cells, find_pool
 from evalkit_analysis_suites.schema import Group, Leaf, Rank, Suite, Weights
 from evalkit_analysis_suites.tree import (
+    NOT_RANKED,
     Context,
     Evaluated,
     Values,
     draw_values,
     evaluate,
+    sample_names,
 )
 
 Progress = Callable[[str, float], None]
@@ -85,14 +87,15 @@ def make_board(
     if len(levels) > 1:
         shown = " and ".join(f"{100 * level:g} %" for level in levels)
         pool.notices.append(f"intervals of runs are of {shown}; ranks are of 95 %")
-    shares_examples = len({leaf.data for leaf in leaves}) < len(leaves)
-    not_drawn = "" if ranks or shares_examples else "ranks were not computed"
+    samples = {leaf: sample_names(groups[0]) for leaf, groups in cells.items()}
+    times = Counter(name for leaf in leaves for name in samples[leaf])
     values: dict[Leaf, Values] = {}
     for leaf, groups in cells.items():
         progress(f"resampling {leaf.label}", len(values) / len(leaves))
-        values[leaf] = draw_values(groups[0], not_drawn)
+        is_shared = any(times[name] > 1 for name in samples[leaf])
+        values[leaf] = draw_values(groups[0], ranks or is_shared)
     apart = {leaf: groups[1:] for leaf, groups in cells.items()}
-    context = Context(values, apart, confidence, not_drawn, ranks)
+    context = Context(values, apart, confidence, ranks)
     found = evaluate(tree, context)
     models = sorted({model for own in values.values() for model in own})
     rating = _rating(suite, found, models, context)
@@ -129,12 +132,12 @@ def _rating(
     if rank is None:
         return None
     if rank.method == "elo" or rank.method == "bradley-terry":
-        return _pairwise(rank.method, rank.verdicts, context)
+        return _pairwise(rank.method, models, context)
     parts = found.below
     cells = [[part.values.get(model) for model in models] for part in parts]
     values = np.array([[x.number if x else np.nan for x in row] for row in cells])
     directions: list[bool | None] = []
-    lacking = [context.not_drawn] if context.not_drawn else []
+    lacking = [] if context.has_ranks else [NOT_RANKED]
     drawn = np.full((REPLICATES, *values.shape), np.nan)
     for column, row in enumerate(cells):
         known = {n: x for n, x in enumerate(row) if x and x.score.value is not None}
@@ -161,9 +164,9 @@ def _rating(
 
 
 def _pairwise(
-    method: Literal["elo", "bradley-terry"], path: str | None, context: Context
+    method: Literal["elo", "bradley-terry"], models: Sequence[str], context: Context
 ) -> Rating:
-    """Rate the models by verdicts, or by their scores of single examples."""
+    """Rate the models by their scores of single examples."""
     try:
         from evalkit_analysis_ratings import pairwise
     except ModuleNotFoundError as error:
@@ -173,7 +176,11 @@ def _pairwise(
         {model: value.cell for model, value in values.items() if value.cell.scored}
         for values in context.values.values()
     ]
-    verdicts = pairwise.read_verdicts(path) if path else pairwise.run_verdicts(cells)
+    try:
+        verdicts = pairwise.run_verdicts(cells)
+    except EvalkitError as error:
+        null = make_score(metric=method, reason=str(error))
+        return Rating(method, dict.fromkeys(models, null))
     return pairwise.rate_verdicts(verdicts, method, context.confidence)
 
 

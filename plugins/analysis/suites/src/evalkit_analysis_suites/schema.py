@@ -180,8 +180,6 @@ class Rank(Declared):
     """Weight of each member. Default: 1."""
     offset: dict[Text, Finite] = {}
     """What the dynascore adds to a member, such as the limit of a cost."""
-    verdicts: Text | None = None
-    """File of pairwise verdicts. Default: pairs of the models' scores of examples."""
 
 
 class Suite(Node):
@@ -199,15 +197,13 @@ class Suite(Node):
 
     @model_validator(mode="after")
     def _check_rank(self) -> Self:
-        rank, pairs = self.rank, ("elo", "bradley-terry")
+        rank = self.rank
         if rank is None:
             return self
         if (rank.method == "dynascore") != (rank.perf is not None):
             raise ValueError("rank.perf: name a member for dynascore, and for it only")
         if (rank.offset or rank.weights) and rank.method != "dynascore":
             raise ValueError("rank: weights and offset are for dynascore")
-        if rank.verdicts and rank.method not in pairs:
-            raise ValueError(f"rank.verdicts: only for {' and '.join(pairs)}")
         if isinstance(self.of, list) and not self.over:
             used = {"weights": rank.weights, "offset": rank.offset}
             for key, names in {**used, "perf": filter(None, [rank.perf])}.items():

@@ -10,15 +10,16 @@ import numpy as np
 import polars as pl
 
 from evalkit import Result, Score
+from evalkit.base.copies import INPUT_ID
 from evalkit.catalog import metric_of
 from evalkit.errors import EvalkitError, MetricError
 from evalkit.statistics.clusters import Floats
 from evalkit.statistics.intervals import Interval, mean_of_intervals, without_interval
 from evalkit_analysis_ratings.draws import (
+    POOLED,
     draw_leaf,
     joint_interval,
     sample_name,
-    sample_units,
 )
 from evalkit_analysis_ratings.ranks import rank_ranges
 from evalkit_analysis_ratings.records import Cell, Ranks, make_score
@@ -27,6 +28,8 @@ from evalkit_analysis_suites.records import Member
 from evalkit_analysis_suites.schema import Leaf, Normalisation, Rules, Weights
 from evalkit_analysis_upkeep import merge
 
+NOT_RANKED = "ranks were not computed"
+"""Why there are no replicates."""
 _SHARED = ("metric", "split", "tag", "unit", "scale", "higher_is_better")
 """Fields of a score that a mean has if all its parts agree."""
 
@@ -78,20 +81,20 @@ class Context(NamedTuple):
     apart: Mapping[Leaf, Sequence[Mapping[str, Cell]]]
     """Groups of scores that are not comparable with the values."""
     confidence: float
-    not_drawn: str
-    """Why no replicates are drawn; "" to draw them."""
     has_ranks: bool
 
 
-def draw_values(cells: Mapping[str, Cell], not_drawn: str) -> Values:
-    """Draw replicates of the scores of a leaf."""
-    drawn = {} if not_drawn else draw_leaf(cells)
+def sample_names(cells: Mapping[str, Cell]) -> frozenset[str]:
+    """Name the samples that scores are computed from."""
+    runs = (run for cell in cells.values() for run in cell.runs)
+    return frozenset(sample_name(run.record) for run in runs)
+
+
+def draw_values(cells: Mapping[str, Cell], is_drawn: bool) -> Values:
+    """Draw replicates of the scores of a leaf, if they are needed."""
+    drawn = draw_leaf(cells) if is_drawn else {}
     return {
-        model: Value(
-            cell,
-            frozenset(sample_name(run.record) for run in cell.runs),
-            drawn.get(model, not_drawn),
-        )
+        model: Value(cell, sample_names({model: cell}), drawn.get(model, NOT_RANKED))
         for model, cell in cells.items()
     }
 
@@ -153,14 +156,19 @@ def _ranks(values: Values, context: Context) -> tuple[Mapping[str, Ranks], str |
 
 
 def _scaled(value: Value, scale: Normalisation) -> Value:
-    """Normalise a value; its interval and replicates move with it."""
+    """Normalise a value; its interval and replicates move with it.
+
+    A floor moves them as it moves the value. If it cut them, means of values near it
+    would have intervals that are too narrow.
+    """
     score, draws, width = value.score, value.draws, scale.high - scale.low
     if score.value is None:
         return value
+    plain = (score.value - scale.low) / width
+    shift = max(-plain, 0.0) if scale.floor else 0.0
 
     def move(numbers: Floats) -> Floats:
-        moved = (numbers - scale.low) / width
-        return np.maximum(moved, 0.0) if scale.floor else moved
+        return (numbers - scale.low) / width + shift
 
     number, *ends = move(np.array([score.value, *(score.ci or ())])).tolist()
     low, high = sorted(ends) or (None, None)
@@ -207,7 +215,8 @@ def _mean(
         if why:
             raise MetricError(why)
         if rules.mean == "pooled" and not all(map(_is_mean, used)):
-            [pooled] = draw_values({"": _pool(used)}, context.not_drawn).values()
+            is_drawn = any(value.draws is not NOT_RANKED for value in used)
+            [pooled] = draw_values({"": _pool(used)}, is_drawn).values()
             cell = pooled.cell._replace(runs=runs, scored=scored)
             return Value(cell, samples, pooled.draws)
     except EvalkitError as error:
@@ -263,7 +272,7 @@ def _interval(
         return joint_interval(draws, context.confidence)
     runs = [run for value in parts for run in value.cell.runs]
     if len({run.record.confidence for run in runs}) > 1:
-        return without_interval("intervals of the runs have different probabilities")
+        return without_interval("the confidence levels of the runs differ")
     values, intervals = [], []
     for value, weight in zip(parts, (shares * len(parts)).tolist(), strict=True):
         values.append(weight * value.number)
@@ -285,7 +294,7 @@ def _pool(values: Sequence[Value]) -> Cell:
     merged = runs[0]
     if len(runs) > 1:
         parts = [_renamed(run, kind[0]) for run in runs]
-        merged = merge(parts, dataset="pooled", model=str(runs[0].model))
+        merged = merge(parts, dataset=POOLED, model=str(runs[0].model))
     for score in merged.scores:
         if (score.metric, score.tag, score.aggregate, score.perturbation) == kind:
             return Cell(score, (merged,), len(values))
@@ -293,17 +302,16 @@ def _pool(values: Sequence[Value]) -> Cell:
 
 
 def _renamed(run: Result, metric: str) -> Result:
-    """Return a run with one metric, whose ids name the dataset."""
+    """Return a run with one metric, whose ids and clusters name the sample."""
     if run.examples is None:
         raise MetricError(f"the run {run.run_id} has no examples")
     owner = metric_of(metric, run.record.metric_names)
     components = tuple(
         x for x in run.record.components if x.kind != "metrics" or x.full_name == owner
     )
-    name, is_clustered = sample_name(run.record), pl.col("cluster").is_not_null()
-    examples = run.examples.with_columns(
-        id=pl.lit(f"{name}\x1f") + pl.col("id"),
-        cluster=pl.when(is_clustered).then(sample_units(run)),
-    )
+    start = pl.lit(f"{sample_name(run.record)}\x1f")
+    names = {"id", "cluster", INPUT_ID}.intersection(run.examples.columns)
+    named = ((start + pl.col(n).cast(pl.String)).alias(n) for n in sorted(names))
+    examples = run.examples.with_columns(named)
     record = run.record.changed(components=components, headline=owner)
     return Result(record, (), (), examples, run.statistics)

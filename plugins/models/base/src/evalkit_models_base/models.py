@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from evalkit import Registry
 from evalkit.catalog import Resolver, object_in_file, parse_reference
@@ -71,10 +71,10 @@ def _bound(given: Any, resolver: Resolver) -> BoundModel:
     if isinstance(given, str):
         file, _, name = given.rpartition(":")
         if file.endswith(".py"):
-            path = Path(file)
-            found: Any = object_in_file(given)
+            path, found = Path(file), cast("Any", object_in_file(given))
             if _is_function(found):
-                function = _FunctionModel(found, path.stem, path)
+                label = path.stem if name == "predict" else f"{path.stem}-{name}"
+                function = _FunctionModel(found, label, path)
                 return _named(resolver, function, name, path.name)
     elif _is_function(given):
         name = getattr(given, "__name__", "function")

@@ -207,7 +207,7 @@ def make_rating(
             unit="%" if is_share else "",
             scale=100.0 if is_share else 1.0,
             higher_is_better=method != "mean-rank",
-            reason=interval.reason,
+            reason=interval.reason or None,
             flag="; ".join(interval.flags) or None,
         )
     if isinstance(draws, str):

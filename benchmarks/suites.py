@@ -206,9 +206,7 @@ WORLDS: dict[str, Callable[[Random], Leaves]] = {
     "60 clusters of 5, with a tag": clustered,
     "nested means of 20, 1000, 1000": nested,
     "normalized with floor, 3 of 100": floored,
-    "12 equal models, 5 datasets of 100": partial(
-        independent, abilities=np.full(12, 0.4)
-    ),
+    "12 equal models, 5 datasets of 100": partial(independent, abilities=EQUAL),
 }
 
 

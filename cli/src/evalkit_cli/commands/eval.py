@@ -218,12 +218,12 @@ def eval_command(
     if model_name is not None and not is_asked:
         raise click.UsageError("--model-name is for a model that is asked (--model).")
     unasked: Failures = {}
-    plan = plan_of(suite, registry)
+    plan = plan_of(suite, registry) if suite else None
     expanded = _expanded(datasets, data, task, files, predictions_dir, plan)
     evaluated = evaluable(expanded, registry, unasked)
     names = [*evaluated]
-    given = plan.splits if plan else {}
-    rows = partial(chosen_rows, names, task, options, asking, given, is_quiet=quiet)
+    splits = plan.splits if plan else {}
+    rows = partial(chosen_rows, names, task, options, asking, splits, is_quiet=quiet)
     if is_asked:
         refuse_what_is_not_asked(names, models, options, asking)
     elif dry_run:
@@ -418,8 +418,9 @@ def _jobs(
     is_suite: bool,
 ) -> list[Job]:
     if not files:
-        how = quiet, is_suite
-        return [job for x in datasets for job in jobs_that_ship(registry, x, *how)]
+        return [
+            y for x in datasets for y in jobs_that_ship(registry, x, quiet, is_suite)
+        ]
     if len(datasets) > 1:
         raise click.UsageError(
             f"-p names predictions on one data set, got {', '.join(datasets)}. Name "

@@ -121,11 +121,8 @@ def _read_size(given: str) -> tuple[float, bool]:
     except ValueError:
         size = math.nan
     if not (size > 0 and math.isfinite(size)):
-        hint = (
-            f" A % could be meant of the score or of all: {given[:-1]}pt are points."
-            if given.endswith("%")
-            else ""
-        )
+        hint = f" A % could be meant of the score or of all: {given[:-1]}pt are points."
+        hint *= given.endswith("%")
         raise click.UsageError(
             f"--detect {given!r} is not of the form 2pt (percentage points) or 0.02 "
             f"(as stored).{hint}"

@@ -57,10 +57,8 @@ def expanded_datasets(
     return [expand_dataset(name, registry) for name in found]
 
 
-def plan_of(suite: str | None, registry: Registry) -> SuitePlan | None:
+def plan_of(suite: str, registry: Registry) -> SuitePlan:
     """Return what to evaluate for a suite, and say what cannot be."""
-    if suite is None:
-        return None
     from evalkit_analysis_suites import plan_suite
 
     with plugin_output_to_stderr():

@@ -113,8 +113,8 @@ def test_a_scorer_that_found_no_answer_gives_none(tmp_path: Path) -> None:
         ('{"samples": []}', "the log has no samples"),
         ('{"samples": [1]}', "must be an object with fields, is a number"),
         ('{"samples": [], "eval": [1]}', "log.json: .*'eval' must be an object, got"),
-        ("{", "is no JSON"),
-        ("[" * 100_000, "is nested too deeply|is no JSON"),
+        ("{", "invalid JSON"),
+        ("[" * 100_000, "nesting is too deep|invalid JSON"),
         ('{"samples": [{"id": 1}]}', "there is no 'output'"),
     ],
 )
@@ -149,7 +149,7 @@ def archive(tmp_path: Path, members: dict[str, str]) -> Path:
     [
         ({"header.json": "{}"}, "the log has no samples"),
         ({"samples/a.json": "{}"}, "its evaluation has not ended"),
-        ({"samples/a.json": "{", "header.json": "{}"}, "samples/a.json: is no JSON"),
+        ({"samples/a.json": "{", "header.json": "{}"}, "samples/a.json: invalid JSON"),
     ],
 )
 def test_archives_that_are_no_logs_are_refused(

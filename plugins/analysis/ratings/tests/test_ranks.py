@@ -167,6 +167,7 @@ def plain_ranges(values: Mapping[str, float], draws: Mapping[str, Any]) -> Any:
     while True:
         left = [pair for pair in pairs if pair not in shown]
         critical = np.quantile(np.max([moved[pair] for pair in left], axis=0), 0.95)
+        critical *= 1 + 1 / np.sqrt(1000)  # errors are those of 1 000 replicates
         new = {pair for pair in left if statistics[pair] > critical}
         if not new:
             break

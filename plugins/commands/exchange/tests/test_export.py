@@ -17,8 +17,10 @@ from click.testing import CliRunner
 from huggingface_hub import ModelCard, parse_eval_result_entries
 
 from evalkit import DataError, Dataset, Registry, Result, evaluate
+from evalkit.errors import ObjectExistsError
 from evalkit_adapters_rows import Rows
 from evalkit_analysis_robustness import evaluate_perturbed, find_effects
+from evalkit_analysis_suites import find_suite, make_board
 from evalkit_cli.main import cli
 from evalkit_commands_exchange.exporting import Export, export_runs
 from evalkit_commands_exchange.importing import import_runs
@@ -235,8 +237,8 @@ def pragmatic(name: str, **phenomena: tuple[int, int]) -> Result:
             rows.append(example(uid, RIGHT, tags=[tag]))
             labels[uid] = RIGHT if number < right else WRONG
     dataset = seahelm(f"linguistic-diagnostics/{name}", rows=rows)
-    options: dict[str, Any] = {"metrics": ["accuracy"], "model": "org/model"}
-    return evaluate(dataset(), responses(labels), **options)
+    answers = responses(labels)
+    return evaluate(dataset(), answers, metrics=["accuracy"], model="org/model")
 
 
 def test_totals_are_those_of_seahelm(tmp_path: Path) -> None:
@@ -247,32 +249,48 @@ def test_totals_are_those_of_seahelm(tmp_path: Path) -> None:
         percent(seahelm("nlu/sent", language="th"), 8),
     ]
     results = read(export_runs("seahelm", runs, tmp_path), "*_seahelm_results_*.json")
-    assert results["id"]["nlg"] == {
-        "tr-a": {"accuracy": 90},
-        "tr-b": {"accuracy": 70},
-        "abs": {"accuracy": 20},
-        "translations": pytest.approx(80),
-        "total": pytest.approx(50),
-    }
-    assert results["id"]["total"] == pytest.approx(50)
-    assert results["total"] == pytest.approx(65)
+    nlg = results["id"]["nlg"]
+    assert (nlg["tr-a"], nlg["abs"]) == ({"accuracy": 90}, {"accuracy": 20})
+    assert (nlg["translations"], nlg["total"]) == pytest.approx((80, 50))
+    assert (results["id"]["total"], results["total"]) == pytest.approx((50, 65))
     without = percent(seahelm("nlu/qa"), 10, metrics=["mcc"])
     export = export_runs("seahelm", [*runs, without], tmp_path)
     results = read(export, "*_seahelm_results_*.json")
     assert results["id"]["nlu"] == {"qa": {}, "total": None}
     assert (results["id"]["total"], results["total"]) == (None, None)
     assert any("mcc is missing" in notice for notice in export.notices)
-    runs = [
-        percent(seahelm("linguistic-diagnostics/sea-mp-r-id"), 5),
-        pragmatic("pragmatic-single", scalar=(8, 10), presupposition=(5, 10)),
-        pragmatic("pragmatic-pair", scalar=(12, 20), presupposition=(20, 20)),
-    ]
-    results = read(export_runs("seahelm", runs, tmp_path / "b"), "*_results_*.json")
-    found = results["id"]["linguistic-diagnostics"]
-    assert (found["pragmatics"], found["total"]) == pytest.approx((50, 50))
-    assert found["mp-r"] == {"accuracy": 50}
     with pytest.raises(DataError, match="needs a dataset of one language"):
         export_runs("seahelm", [predicted({"a": RIGHT})], tmp_path)
+
+
+def test_totals_are_those_of_the_suite(tmp_path: Path) -> None:
+    suite: Any = find_suite("seahelm")
+    [language] = [each for each in suite.of if each.name == "id"]
+    runs = [
+        pragmatic(
+            "pragmatic-single", scalar_implicatures=(8, 10), presuppositions=(4, 6)
+        ),
+        pragmatic("pragmatic-pair", scalar_implicatures=(9, 9), presuppositions=(3, 4)),
+    ]
+    for competency in language.of:
+        for member in competency.of:
+            group = None if isinstance(member, str) else member.name
+            for leaf in [member] if group is None else member.of:
+                if isinstance(leaf, str):
+                    name = leaf.removeprefix("sea-").partition(":")[0]
+                    dataset = seahelm(f"{competency.name}/{name}", group)
+                    runs.append(percent(dataset, len(runs) * 7 % 11))
+    for run in runs:
+        run.amend(dataset=f"sea-{run.dataset}:language=id")
+        run.save(tmp_path / "runs")
+    suite = suite.model_copy(update={"of": [language]})
+    board = make_board(suite, [tmp_path / "runs"], ranks=False)
+    results = read(export_runs("seahelm", runs, tmp_path), "*_results_*.json")
+    expected = {"id": results["id"].pop("total"), "seahelm": results["total"]}
+    expected |= {name: tasks["total"] for name, tasks in results["id"].items()}
+    cells = {each.name: each.cells["org/model"] for each in board.root.walk()}
+    found = {name: 100 * (cells[name].score.value or 0) for name in expected}
+    assert found == pytest.approx(expected)
 
 
 def test_scores_are_those_of_dynabench(tmp_path: Path) -> None:
@@ -283,37 +301,30 @@ def test_scores_are_those_of_dynabench(tmp_path: Path) -> None:
         ("1", "fairness", "neutral"),
         ("2", "fairness", "contradictory"),
     ]
-    row = read(
-        export_runs("dynabench", [predicted(labels, copies, answers)], tmp_path),
-        "*.json",
-    )
-    metadata = json.loads(row.pop("metadata_json"))
-    assert metadata == {
+    run = predicted(labels, copies, answers)
+    row = read(export_runs("dynabench", [run], tmp_path), "*.json")
+    assert json.loads(row.pop("metadata_json")) == {
         "accuracy": 66.67,
         "perf_by_tag": [],
         "fairness-accuracy": 33.33,
         "fairness-perf_by_tag": [],
         "fairness": 75.0,
     }
-    expected = {
-        "perf": 66.67,
-        "perf_std": None,
-        "pretty_perf": "66.67 %",
-        "fairness": 75.0,
-    }
-    assert row.items() >= expected.items()
+    expected = {"perf": 66.67, "perf_std": None, "fairness": 75.0}
+    assert row.items() >= {**expected, "pretty_perf": "66.67 %"}.items()
+    lost = predicted({"1": RIGHT}, copies[2:], answers, on_missing="skip")
+    export = export_runs("dynabench", [lost], tmp_path / "lost")
+    assert "fairness" not in read(export, "*.json")
+    assert any("no fairness, as no perturbed" in each for each in export.notices)
     with pytest.raises(DataError, match="Dynabench needs one of the metrics"):
         export_runs("dynabench", [predicted(labels, metrics=["mcc"])], tmp_path)
 
 
-def test_dynabench_rounds_agreement_twice(tmp_path: Path) -> None:
-    folder = os.environ.get("EVALKIT_TEST_ORACLES")
-    if not folder:
-        pytest.skip("EVALKIT_TEST_ORACLES names no folder")
-    text = (Path(folder) / "dynabench_metrics.json").read_text(encoding="utf-8")
-    cases = [
-        x for x in json.loads(text)["cases"] if x["metric"] == "unperturbed_percent"
-    ]
+@pytest.mark.known_result
+def test_dynabench_rounds_agreement_twice(oracles: Path, tmp_path: Path) -> None:
+    text = (oracles / "dynabench_metrics.json").read_text(encoding="utf-8")
+    every = json.loads(text)["cases"]
+    cases = [case for case in every if case["metric"] == "unperturbed_percent"]
     metrics = {"accuracy": "accuracy", "macro_f1": "macro-f1", "squad_f1": "squad-f1"}
     for case in cases:
         originals = {str(n): each for n, each in enumerate(case["targets"])}
@@ -321,7 +332,8 @@ def test_dynabench_rounds_agreement_twice(tmp_path: Path) -> None:
         copies = [(uid, "robustness", each) for uid, group in groups for each in group]
         names = [metrics[case["inner"]]]
         run = predicted(originals, copies, originals, "text-generation", metrics=names)
-        row = read(export_runs("dynabench", [run], tmp_path), "*.json")
+        export = export_runs("dynabench", [run], tmp_path, overwrite=True)
+        row = read(export, "*.json")
         assert row["robustness"] == case["value"]
 
 
@@ -350,7 +362,7 @@ def test_the_hub_parses_cards_and_results(tmp_path: Path) -> None:
     read_from = {"read_from": "hub:org/gpqa@main#diamond"}
     parts = [each.model_copy(update=read_from) for each in run.record.components]
     run.amend(components=tuple(parts))
-    export = export_runs("hub", [run], tmp_path)
+    export = export_runs("hub", [run], tmp_path, overwrite=True)
     [entry] = parse_eval_result_entries(read(export, ".eval_results/gpqa.yaml"))
     assert (entry.task_id, entry.dataset_revision) == ("diamond", "main")
 
@@ -360,7 +372,22 @@ def test_runs_that_no_format_holds_are_refused(robust: Result, tmp_path: Path) -
         export_runs("helm", robust.perturbed or (), tmp_path)
     with pytest.raises(DataError, match="expected 1 run, got 2"):
         export_runs("helm", [robust, robust], tmp_path)
+    others = [predicted({"a": RIGHT}, model=model) for model in ("a/b", "a__b")]
+    with pytest.raises(DataError, match=r"README.md: file of two models"):
+        export_runs("hub", others, tmp_path)
     assert [*tmp_path.iterdir()] == []
+
+
+def test_no_file_is_replaced_or_written_elsewhere(tmp_path: Path) -> None:
+    run = percent(seahelm("nlu/qa"), 9, model="/../abs")
+    card = tmp_path / "__..__abs" / "README.md"
+    card.parent.mkdir()
+    card.write_text("mine", encoding="utf-8")
+    with pytest.raises(ObjectExistsError, match="so nothing was written"):
+        export_runs("hub", [run], tmp_path)
+    assert card.read_text(encoding="utf-8") == "mine"
+    [path] = export_runs("seahelm", [run], tmp_path).files
+    assert path.resolve().is_relative_to(tmp_path)
 
 
 def test_command(

@@ -29,6 +29,6 @@ def parse_document(content: bytes, name: str = "") -> Any:
     try:
         return json.loads(content)
     except RecursionError as error:
-        raise AdapterError(f"{where}is nested too deeply") from error
+        raise AdapterError(f"{where}nesting is too deep") from error
     except ValueError as error:  # UnicodeDecodeError too
-        raise AdapterError(f"{where}is no JSON: {error}") from error
+        raise AdapterError(f"{where}invalid JSON: {error}") from error

@@ -207,7 +207,7 @@ def make_rating(
             unit="%" if is_share else "",
             scale=100.0 if is_share else 1.0,
             higher_is_better=method != "mean-rank",
-            reason=interval.reason,
+            reason=interval.reason or None,
             flag="; ".join(interval.flags) or None,
         )
     if isinstance(draws, str):
@@ -272,7 +272,9 @@ def _better(own: Floats, drawn: Floats, confidence: float, of_order: bool) -> An
             statistics = (moved[j] - differences[j]) / errors[j]
             tested = np.where(is_better[j], -np.inf, statistics)
             np.maximum(greatest, tested.max(axis=1), out=greatest)
-        shown = ~is_better & (differences / errors > np.quantile(greatest, confidence))
+        # the replicates give standard errors to within a share of about 1 / √replicates
+        critical = np.quantile(greatest, confidence) * (1 + len(drawn) ** -0.5)
+        shown = ~is_better & (differences / errors > critical)
         if not shown.any():
             return is_better
         is_better |= shown

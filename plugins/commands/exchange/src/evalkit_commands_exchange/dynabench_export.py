@@ -62,17 +62,19 @@ def _row(run: Result, notices: list[str]) -> dict[str, Any]:
     metadata = _metadata(run.scores, main.metric, "", notices)
     deltas: dict[str, float] = {}
     effects = effects_of(run, notices)
+    predictions = {row["id"]: row["pred"] for row in _counted(run)}
     for family in _FAMILIES:
         perturbed = [
             each
             for each, known in zip(effects.runs, effects.perturbations, strict=True)
             if known.label_effect == "invariant" and family in known.families
         ]
-        has_examples = all(x.record.includes_examples for x in (run, *perturbed))
-        if perturbed and not has_examples:
-            notices.append(f"{label(run)}: no {family}, as the run holds no examples")
+        rows = [row for each in perturbed for row in _counted(each)]
+        pairs = [x for x in rows if predictions.get(x["input_id"]) is not None]
+        if perturbed and not pairs:
+            why = "no perturbed example has an original with a prediction"
+            notices.append(f"{label(run)}: no {family}, as {why}")
         elif perturbed:
-            rows = [row for each in perturbed for row in _counted(each)]
             found = score_lists(
                 main.metric,
                 [row["pred"] for row in rows],
@@ -82,7 +84,7 @@ def _row(run: Result, notices: list[str]) -> dict[str, Any]:
                 answer_kind=run.record.answer_kind,
             )
             metadata |= _metadata(found.scores, main.metric, f"{family}-", notices)
-            deltas[family] = _unperturbed_percent(main.metric, rows, _counted(run))
+            deltas[family] = _unperturbed_percent(main.metric, pairs, predictions)
     return {
         "model": run.model,
         "dataset": run.dataset,
@@ -95,27 +97,24 @@ def _row(run: Result, notices: list[str]) -> dict[str, Any]:
 
 
 def _counted(run: Result) -> list[dict[str, Any]]:
-    """Return the examples that scores are about."""
-    assert run.examples is not None
+    """Return the examples that scores are about, as far as the run holds examples."""
+    if run.examples is None or not run.record.includes_examples:
+        return []
     counted = run.record.policies.counted
     return [x for x in run.examples.iter_rows(named=True) if x["status"] in counted]
 
 
 def _unperturbed_percent(
-    metric: str,
-    rows: Iterable[Mapping[str, Any]],
-    originals: Iterable[Mapping[str, Any]],
+    metric: str, pairs: Sequence[Mapping[str, Any]], predictions: Mapping[str, Any]
 ) -> float:
     """Return the mean agreement of perturbed examples with the original's prediction.
 
     The agreement of each original and the mean are rounded, as in Dynabench.
     """
-    predicted = {row["id"]: row["pred"] for row in originals}
-    pairs = [row for row in rows if predicted.get(row["input_id"]) is not None]
     agreements = score_lists(
         _INNER.get(metric, metric),
         [row["pred"] for row in pairs],
-        [predicted[row["input_id"]] for row in pairs],
+        [predictions[row["input_id"]] for row in pairs],
         tags=[[row["input_id"]] for row in pairs],
     ).scores
     of_originals = [x for x in agreements if x.tag is not None and x.aggregate is None]

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from evalkit_commands_exchange.exported import dump
 from evalkit_commands_exchange.imports import ImportedRun, OriginalScore
 
 if TYPE_CHECKING:
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 ORIGINAL_FILE = "original.parquet"
 """Table of a run folder: the tool's scores beside evalkit's."""
-FOLDER = "imported"
+_TEXTS = (*OriginalScore._fields, "evalkit_metric")
+_NUMBERS = ("tool", "stderr", "scale", "evalkit", "difference")
 
 _TOLERANCE = 1e-6
 
@@ -28,7 +30,7 @@ def evaluate_imported(run: ImportedRun, out: Path, registry: Registry) -> Result
     from evalkit import EvaluationOptions, evaluate_with
     from evalkit_analysis_robustness import evaluate_perturbed
 
-    path = _write_dataset(run, out / FOLDER)
+    path = _write_dataset(run, out / "imported")
     dataset = f"{path}:{run.parameters}" if run.parameters else str(path)
     columns = {name for row in run.examples for name in row} - {"uid", "tags", "answer"}
     options = EvaluationOptions(
@@ -42,7 +44,7 @@ def evaluate_imported(run: ImportedRun, out: Path, registry: Registry) -> Result
         predictions = Path(folder, f"{run.source.stem[:99]}.jsonl")
         predictions.write_bytes(_lines(run.responses))
         system = predictions.with_name(f"{predictions.stem}.system.json")
-        system.write_text(json.dumps({"model": _provenance(run)}), encoding="utf-8")
+        system.write_text(dump({"model": _provenance(run)}), encoding="utf-8")
         if run.perturbed:
             arguments |= {"perturbed": [[*run.perturbed]], "options": options}
             arguments["perturbed_predictions"] = [[*run.perturbed_responses]]
@@ -50,14 +52,12 @@ def evaluate_imported(run: ImportedRun, out: Path, registry: Registry) -> Result
         else:
             result = evaluate_with(dataset, predictions, options, **arguments)
         if path.stem != run.dataset:
-            notice = f"{run.dataset} has other examples, of an earlier import"
+            notice = f"an earlier import of {run.dataset} has other examples, so this "
+            notice += f"dataset is named {path.stem}"
             result.amend(notices=(*result.notices, notice))
-        compared = pl.DataFrame(compare_scores(run, result), infer_schema_length=None)
-        numbers = pl.col("tool", "stderr", "evalkit", "difference").cast(pl.Float64)
-        texts = pl.col(pl.Null).cast(pl.String)
-        result.tables[ORIGINAL_FILE] = compared.with_columns(numbers).with_columns(
-            texts
-        )
+        schema = dict.fromkeys(_TEXTS, pl.String) | dict.fromkeys(_NUMBERS, pl.Float64)
+        rows = compare_scores(run, result)
+        result.tables[ORIGINAL_FILE] = pl.DataFrame(rows, schema=schema)
         result.save(out)
     return result
 
@@ -71,23 +71,24 @@ def compare_scores(run: ImportedRun, result: Result | None) -> list[dict[str, An
         computed = [*result.scores, *find_effects(result).scores]
     rows = []
     for score in run.scores:
-        value = None if result is None else _find(score, result, computed)
-        difference = None
+        found = _find(score, result, computed)
+        value = None if found is None else found.value
+        value, difference = value and value * score.scale, None
         if value is not None and score.tool is not None:
             difference = value - score.tool
         own = {"evalkit_metric": score.computed_by, "evalkit": value}
         own |= {"difference": difference}
-        explanation = _explain(run, score, result, value, difference)
+        explanation = _explain(run, score, result, found, difference)
         rows.append({**score._asdict(), **own, "explanation": explanation})
     return rows
 
 
 def _find(
-    score: OriginalScore, result: Result, computed: Sequence[Score]
-) -> float | None:
-    """Return evalkit's value on the scale of the tool."""
+    score: OriginalScore, result: Result | None, computed: Sequence[Score]
+) -> Score | None:
+    """Return evalkit's score of the same examples."""
     metric = score.computed_by
-    if metric is None or metric not in result:
+    if result is None or metric is None or metric not in result:
         return None
     place = score.tag, score.perturbation, score.computed_on
     for own in computed:
@@ -95,7 +96,7 @@ def _find(
         is_same = (own.tag, own.perturbation, computed_on) == place
         is_whole = own.metric == result[metric].metric and own.aggregate is None
         if is_same and is_whole and own.value is not None:
-            return own.value * score.scale
+            return own
     return None
 
 
@@ -103,21 +104,21 @@ def _explain(
     run: ImportedRun,
     score: OriginalScore,
     result: Result | None,
-    value: float | None,
+    own: Score | None,
     difference: float | None,
 ) -> str:
     if result is None:
         return "" if run.examples else "there are no examples, so no run"
-    if value is None:
+    if own is None:
         return f"evalkit has no {'value' if score.computed_by else 'counterpart'}"
     if difference is None:
         return f"{run.tool} has no value"
     if abs(difference) <= _TOLERANCE:
         return "" if score.counterpart else f"mean of the scores of {run.tool}"
-    every = (result, *(result.perturbed or ()))
-    if lost := sum(each.counts["examples"] - each.counts["scored"] for each in every):
-        return f"evalkit leaves out {lost} examples without a valid response"
-    return score.explanation or "unknown"
+    known = [score.explanation] * bool(score.explanation)
+    if own.coverage and own.coverage < 1:
+        known.append(f"evalkit covers {own.n} of {own.n / own.coverage:.0f} examples")
+    return "; ".join(known) or "unknown"
 
 
 def _write_dataset(run: ImportedRun, folder: Path) -> Path:

@@ -41,12 +41,14 @@ from evalkit_commands_exchange.exported import Format
     envvar="EVALKIT_OUT",
     help="Folder that runs were written to.",
 )
+@click.option("--overwrite", is_flag=True, help="Replace files that exist.")
 @json_option
 def export_command(
     format: Format,
     runs: tuple[str, ...],
     out: Path,
     folder: Path,
+    overwrite: bool,
     as_json: bool,
 ) -> None:
     """Write runs in the format of another evaluation tool.
@@ -65,7 +67,7 @@ def export_command(
 
     paths = run_paths(runs, folder, quiet=as_json)
     with plugin_output_to_stderr():
-        export = export_runs(format, paths, out)
+        export = export_runs(format, paths, out, overwrite=overwrite)
     if as_json:
         files = [str(path) for path in export.files]
         echo_json({"files": files, "notices": [*export.notices]})

@@ -25,7 +25,7 @@ def dump(value: Any, indent: int | None = 2) -> str:
 
 def file_name(text: str) -> str:
     """Return a text as the name of a file or folder."""
-    return re.sub(r"[^\w.,:=@+-]|^\.+$", "_", text)
+    return re.sub(r"[^\w.,:=@+-]|^\.*$", "_", text)
 
 
 def label(run: Result) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalkit import DataError, Result
-from evalkit.errors import StorageError
+from evalkit.errors import ObjectExistsError, StorageError
 from evalkit.reporting import count_of, new_file
 from evalkit.runs import as_result
 from evalkit_commands_exchange.exported import Format, Writer, file_name, label
@@ -29,11 +29,11 @@ def export_runs(
     out: str | Path,
     *,
     folder: str | Path = "runs",
+    overwrite: bool = False,
 ) -> Export:
     """Write runs in the format of another evaluation tool.
 
-    Nothing is written if one of the runs cannot be exported. Files of an earlier export
-    are replaced.
+    Nothing is written if one of the runs cannot be exported, or if a file exists.
 
     Args:
         format: `dynabench`, `helm`, `hub`, `lm-eval` or `seahelm`.
@@ -41,12 +41,14 @@ def export_runs(
             examples. The runs of their perturbed examples are found.
         out: Folder to write to.
         folder: Folder that names of runs are looked for in.
+        overwrite: Whether to replace files that exist.
 
     Returns:
         The files and the notices.
 
     Raises:
         DataError: The format cannot hold one of the runs.
+        ObjectExistsError: A file exists, and `overwrite` is false.
         StorageError: A run cannot be read, or a file cannot be written.
     """
     notices: list[str] = []
@@ -56,11 +58,19 @@ def export_runs(
             raise DataError(f"{name}: expected 1 run, got {count}. Export one of them")
     module = f"{__package__}.{format.replace('-', '_')}_export"
     write: Writer = import_module(module).write
-    texts = dict(write(results, notices))
-    return Export(
-        tuple(_write(Path(out) / path, text) for path, text in texts.items()),
-        tuple(dict.fromkeys(notices)),
-    )
+    texts: dict[Path, str] = {}
+    for name, text in write(results, notices):
+        path = Path(out) / name
+        if path in texts:
+            raise DataError(f"{path}: file of two models. Export one of them")
+        if path.exists() and not overwrite:
+            raise ObjectExistsError(
+                f"{path}: file exists, so nothing was written. Use another folder, or "
+                "allow to replace files (--overwrite, overwrite=True)"
+            )
+        texts[path] = text
+    files = tuple(_write(path, text) for path, text in texts.items())
+    return Export(files, tuple(dict.fromkeys(notices)))
 
 
 def _exportable(run: Result, notices: list[str]) -> Result:

@@ -81,13 +81,11 @@ class _Run:
                 trial = trials.index(row["replication"]) if trials else 0
                 states.append(self._request_state(row, instance, trial))
                 statistics.append(self._instance_stats(row, instance, trial))
+        data = self.record.data
+        scenario = {"name": self.dataset, "description": data.description or ""}
         files = {
             "run_spec": self._run_spec(),
-            "scenario": {
-                "name": self.dataset,
-                "description": self.record.data.description or "",
-                "tags": list(self.record.data.tags),
-            },
+            "scenario": {**scenario, "tags": [*data.tags]},
             "stats": [*self._stats()],
             "per_instance_stats": statistics,
         }
@@ -116,10 +114,7 @@ class _Run:
         instance: dict[str, Any] = {
             "input": {"text": input_text(row["inputs"])},
             "references": [
-                {
-                    "output": {"text": text},
-                    "tags": ["correct"] if text in right else [],
-                }
+                {"output": {"text": text}, "tags": ["correct"] if text in right else []}
                 for text in dict.fromkeys([*choices, *right])
             ],
             "split": self.split,
@@ -153,13 +148,8 @@ class _Run:
         completions = [
             {"text": text, "logprob": 0, "tokens": []} for text in texts or [""]
         ]
-        state["result"] = {
-            "success": True,
-            "embedding": [],
-            "completions": completions,
-            "cached": False,
-        }
-        return state
+        result = {"success": True, "embedding": [], "cached": False}
+        return {**state, "result": {**result, "completions": completions}}
 
     def _instance_stats(
         self, row: Mapping[str, Any], instance: Mapping[str, Any], trial: int
@@ -240,12 +230,7 @@ def _schema(runs: Sequence[_Run]) -> str:
                 "environment": {"main_name": own[0].main},
             }
         )
-    every = {
-        "name": "all",
-        "display_name": "All datasets",
-        "category": "Datasets",
-        "subgroups": [*datasets],
-    }
+    every = {"name": "all", "display_name": "All datasets", "category": "Datasets"}
     metrics: dict[str, dict[str, Any]] = {_SIZE: {"name": _SIZE}}
     for name, score in (item for run in runs for item in run.scores.items()):
         metrics[name] = {"name": name, "display_name": name}
@@ -255,7 +240,7 @@ def _schema(runs: Sequence[_Run]) -> str:
         "metrics": [*metrics.values()],
         "perturbations": [{"name": family} for family in _FAMILIES],
         "metric_groups": [*metric_groups.values()],
-        "run_groups": [every, *groups],
+        "run_groups": [{**every, "subgroups": [*datasets]}, *groups],
     }
     return yaml.safe_dump(schema, sort_keys=False, allow_unicode=True)
 

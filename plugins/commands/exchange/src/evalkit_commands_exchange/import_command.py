@@ -40,11 +40,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="List the runs, and write nothing.")
 @json_option
 def import_command(
-    folder: Path,
-    out: Path,
-    only: tuple[str, ...],
-    dry_run: bool,
-    as_json: bool,
+    folder: Path, out: Path, only: tuple[str, ...], dry_run: bool, as_json: bool
 ) -> None:
     """Import the runs of other tools in a folder.
 
@@ -80,14 +76,9 @@ def import_command(
 
 def _record(imported: Imported) -> dict[str, Any]:
     runs = [
-        {
-            "tool": run.tool,
-            "source": str(run.source),
-            "dataset": run.dataset,
-            "model": run.model,
-            "run": result and str(result.path),
-            "scores": compared,
-        }
+        {"tool": run.tool, "source": str(run.source), "scores": compared}
+        | {"dataset": run.dataset, "model": run.model}
+        | {"run": result and str(result.path)}
         for run, result, compared in imported.runs
     ]
     unread = [str(path) for path in imported.unread]
@@ -96,6 +87,8 @@ def _record(imported: Imported) -> dict[str, Any]:
 
 def _print(imported: Imported) -> None:
     """Print the tool's numbers beside evalkit's."""
+    from evalkit.reporting import count_of
+
     header = ["dataset", "model", "of", "tool's metric", "tool", "evalkit's metric"]
     rows, hidden = [[*header, "evalkit", "difference", "note"]], 0
     for run, result, compared in imported.runs:
@@ -104,17 +97,14 @@ def _print(imported: Imported) -> None:
                 hidden += 1
                 continue
             parts = each["tag"], each["perturbation"], each["computed_on"]
-            numbers = [
-                _number(each[name]) for name in ("tool", "evalkit", "difference")
-            ]
-            rows.append(
-                [run.dataset, run.model, " ".join(filter(None, parts)) or "all"]
-            )
-            rows[-1] += [each["metric"], numbers[0], each["evalkit_metric"] or NO_VALUE]
-            rows[-1] += [*numbers[1:], each["explanation"]]
+            cells = [run.dataset, run.model, " ".join(filter(None, parts)) or "all"]
+            cells += [each["metric"], _number(each["tool"])]
+            cells += [each["evalkit_metric"] or NO_VALUE, _number(each["evalkit"])]
+            rows.append([*cells, _number(each["difference"]), each["explanation"]])
     draw(rows, "table", texts=(0, 1, 2, 3, 5, 8))
     if hidden:
-        echo(f"{hidden} more numbers have no counterpart; --json lists them", err=True)
+        more = count_of(hidden, "further number")
+        echo(f"{more} without a counterpart; --json lists them", err=True)
 
 
 def _number(value: float | None) -> str:
@@ -123,13 +113,17 @@ def _number(value: float | None) -> str:
 
 def _report(imported: Imported, folder: Path) -> None:
     """Print what was not imported."""
+    from evalkit.reporting import count_of
+
     for failure in imported.failures:
         echo(f"evalkit: error: {failure}", err=True)
     if not imported.runs and not imported.failures:
         echo(f"evalkit: error: {folder}: no matching run of another tool", err=True)
     written = [result for _, result, _ in imported.runs if result]
-    echo(f"{len(written)} runs written", err=True)
+    echo(f"{count_of(len(written), 'run')} written", err=True)
     if imported.unread:
         names = ", ".join(str(path.relative_to(folder)) for path in imported.unread[:5])
         count = len(imported.unread)
-        echo(f"{count} files are of no imported run, such as {names}", err=True)
+        unread = "1 file is" if count == 1 else f"{count} files are"
+        names += ", …" * (count > 5)
+        echo(f"{unread} not part of an imported run: {names}", err=True)

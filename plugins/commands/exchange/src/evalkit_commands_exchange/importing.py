@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalkit.errors import AdapterError, EvalkitError
+from evalkit.errors import EvalkitError
 from evalkit_commands_exchange.imports import ImportedRun
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ def import_runs(
         progress(f"importing {path.name}", number / len(files))
         readers: list[Callable[[], ImportedRun]] = []
         with _noted(path, imported.failures):
-            readers = _checked(partial(_readers, path))
+            readers = _readers(path)
         for reader in readers:
             with _noted(path, imported.failures):
-                run: ImportedRun = _checked(reader)
+                run = reader()
                 read.update(run.files)
                 if only and not any(fnmatchcase(run.dataset, each) for each in only):
                     continue
@@ -66,18 +66,18 @@ def _noted(path: Path, failures: list[str]) -> Iterator[None]:
     """Note an error, with the file that it is about."""
     try:
         yield
-    except EvalkitError as error:
+    except (EvalkitError, OSError) as error:
         is_named = str(path.parent) in str(error)
         failures.append(str(error) if is_named else f"{path}: {error}")
-
-
-def _checked(read: Callable[[], Any]) -> Any:
-    """Read a file of another tool, which may have another form."""
-    try:
-        return read()
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
         problem = f"{type(error).__name__}: {error}"
-        raise AdapterError(f"unknown form of file ({problem})") from error
+        failures.append(f"{path}: unknown form of file ({problem})")
 
 
 def _readers(path: Path) -> list[Callable[[], ImportedRun]]:

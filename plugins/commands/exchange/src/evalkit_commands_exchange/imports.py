@@ -96,15 +96,10 @@ class ImportedRun(NamedTuple):
         if self.facets:
             data["tags"] = {each.replace("_", "-"): each for each in self.facets}
         task = {"input": {"input": "text"}, "answer": "choice" if is_choice else "text"}
-        benchmark = {
-            "benchmark": 1,
-            "name": name,
-            "version": self.version,
-            "description": f"Imported from {self.tool}",
-            "tags": [*self.tags],
-            "task": task,
-            "data": data,
-        }
+        description, tags = f"Imported from {self.tool}", [*self.tags]
+        benchmark = {"benchmark": 1, "name": name, "version": self.version}
+        benchmark |= {"description": description, "tags": tags}
+        benchmark |= {"task": task, "data": data}
         if self.extract:
             benchmark["extract"] = dict(self.extract)
         if self.language:

@@ -12,7 +12,7 @@ from evalkit_adapters_peers.values import object_of, value_at
 from evalkit_benchmarks_declared.datasets import reference
 from evalkit_benchmarks_peers.peer_files import component_name
 from evalkit_commands_exchange.imports import ImportedRun, OriginalScore, Row
-from evalkit_commands_exchange.shared import as_text, column_name
+from evalkit_commands_exchange.shared import as_text, column_name, other_fields
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _WORTH = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
@@ -26,7 +26,7 @@ _PARAMETERS = ("location", "ignore_case", "numeric")
 def read_inspect(path: Path) -> ImportedRun:
     """Read a log of Inspect."""
     with open_log(path) as (log, each_sample):
-        samples = [*each_sample]
+        samples = [_renamed(sample) for sample in each_sample]
     if log.get("status") != "success":
         problem = f"the evaluation ended with the status {log.get('status')}"
         raise AdapterError(f"{path}: {problem}. Complete it with inspect eval-retry")
@@ -98,6 +98,12 @@ def _worth(score: Any) -> float | None:
     if isinstance(value, str):
         return _WORTH.get(value)
     return float(value) if isinstance(value, bool | int | float) else None
+
+
+def _renamed(sample: Row) -> Row:
+    """Return a sample whose metadata does not replace its other fields."""
+    metadata = object_of(sample.get("metadata") or {}, "metadata")
+    return {**sample, "metadata": other_fields(metadata, "metadata_")}
 
 
 def _example(row: Row, *, is_choice: bool) -> Row:

@@ -87,12 +87,9 @@ def _results(
 
 def _config(task: str, run: Result) -> dict[str, Any]:
     extraction = run.record.extraction
-    config: dict[str, Any] = {
-        "task": task,
-        "output_type": "generate_until",
-        "test_split": run.record.split,
-        "metadata": {"version": run.record.data.version},
-    }
+    config: dict[str, Any] = {"task": task, "output_type": "generate_until"}
+    config |= {"test_split": run.record.split}
+    config |= {"metadata": {"version": run.record.data.version}}
     if extraction is not None:
         stage = {"function": "evalkit", "extract": extraction.text}
         config["filter_list"] = [{"name": _filter(run), "filter": [stage]}]

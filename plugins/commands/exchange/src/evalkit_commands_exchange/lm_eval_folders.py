@@ -8,24 +8,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evalkit.errors import DataError
 from evalkit_adapters_peers.documents import read_document
-from evalkit_adapters_peers.lm_eval import (
-    LmEval,
-    LmEvalDocs,
-    choices_of,
-    likelihood_of,
-)
+from evalkit_adapters_peers.lm_eval import LmEval, LmEvalDocs, choices_of, likelihood_of
 from evalkit_adapters_peers.values import list_at, object_of
 from evalkit_benchmarks_declared.datasets import reference
 from evalkit_benchmarks_peers.lm_eval import FILTERS, METRICS, OPTIONS, filter_stage
 from evalkit_benchmarks_peers.peer_files import component_name
 from evalkit_commands_exchange.imports import ImportedRun, OriginalScore, Row
-from evalkit_commands_exchange.shared import column_name, read_lines, without_examples
+from evalkit_commands_exchange.shared import (
+    column_name,
+    other_fields,
+    read_lines,
+    without_examples,
+)
 
 _TOOL = "lm-evaluation-harness"
-_OWN = {"uid", "id", "input", "answer", "choices", "tags", "input_id", "perturbation"}
-"""Fields of examples that have a meaning; those of documents get the prefix `doc_`."""
 
 
 def read_lm_eval(path: Path) -> Iterator[Callable[[], ImportedRun]]:
@@ -46,14 +43,13 @@ def read_lm_eval(path: Path) -> Iterator[Callable[[], ImportedRun]]:
 def _read_task(path: Path, results: Row, task: str, name: str) -> ImportedRun:
     moment = path.stem.removeprefix("results")
     file = path.parent / f"samples_{task}{moment}.jsonl"
-    if not file.is_file():
-        raise DataError(f"{file}: file not found. Run lm-eval with --log_samples")
     config = results["configs"][task]
     extract, extractor = _extractors(config), component_name(name)
     answers: Any = "filtered" if extract is None else "raw"
     to_response = LmEval(LmEval.Parameters(answers=answers))
     to_example = LmEvalDocs(LmEvalDocs.Parameters(target="answer"))
-    rows = [row for row in read_lines(file) if row.get("filter") in (None, name)]
+    lines = read_lines(file, path.parent, ". Run lm-eval with --log_samples")
+    rows = [row for row in lines if row.get("filter") in (None, name)]
     examples = [_example(row, *to_example.adapt_row(row)) for row in rows]
     scores = [*_scores(results["results"][task], name, config, rows[0])]
     columns = {score.column: score.metric for score in scores if score.column}
@@ -63,6 +59,7 @@ def _read_task(path: Path, results: Row, task: str, name: str) -> ImportedRun:
         computed = {column: row.get(score) for column, score in columns.items()}
         sent = {"prompt": _context(row), "replies": row["resps"]}
         responses.append({**response, "id": str(row["doc_id"]), **computed, **sent})
+    tags = config.get("tag") or ()
     kept = ("config", "lm_eval_version", "transformers_version", "git_hash", "date")
     settings = {key: results[key] for key in kept if key in results} | {"task": config}
     return ImportedRun(
@@ -78,7 +75,7 @@ def _read_task(path: Path, results: Row, task: str, name: str) -> ImportedRun:
         responses=responses,
         scores=scores,
         settings=settings,
-        tags=[str(tag) for tag in config.get("tag") or ()],
+        tags=[tags] if isinstance(tags, str) else [*map(str, tags)],
     )
 
 
@@ -125,7 +122,7 @@ def _number(value: Any) -> float | None:
 
 
 def _example(row: Row, document: Row) -> Row:
-    own = {f"doc_{key}" if key in _OWN else key: row["doc"][key] for key in row["doc"]}
+    own = other_fields(row["doc"], "doc_")
     own |= {"uid": str(row["doc_id"]), "input": _context(row)}
     choices = choices_of(row)
     listed = {} if choices is None else {"choices": [*choices.values()]}

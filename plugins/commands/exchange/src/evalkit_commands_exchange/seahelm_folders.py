@@ -7,15 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evalkit.errors import AdapterError, DataError
+from evalkit.errors import AdapterError
 from evalkit_adapters_peers.documents import read_document
 from evalkit_adapters_peers.values import object_of, value_at
 from evalkit_benchmarks_declared.datasets import reference
-from evalkit_benchmarks_peers.peer_files import (
-    PeerFile,
-    component_name,
-    read_peer_file,
-)
+from evalkit_benchmarks_peers.peer_files import PeerFile, component_name, read_peer_file
 from evalkit_benchmarks_peers.seahelm import Block
 from evalkit_benchmarks_peers.seahelm_config import SeahelmTask
 from evalkit_commands_exchange.imports import ImportedRun, OriginalScore, Row
@@ -61,11 +57,9 @@ def _read_task(
     task, lang = block.task, block.lang
     model = path.stem.partition("_seahelm_results_")[0]
     group = str(task.config.get("aggregation_group", task.name))
-    folder = path.parent.parent / "inferences" / lang / group
-    file = folder / f"{model}_{task.name}_{lang}.jsonl"
-    if not file.is_file():
-        raise DataError(f"{file}: file not found")
-    rows = read_lines(file)
+    folder = path.parent.parent / "inferences"
+    file = folder / lang / group / f"{model}_{task.name}_{lang}.jsonl"
+    rows = read_lines(file, folder)
     if any(len(row["prompts"]) > 1 for row in rows):
         raise AdapterError(f"{file}: conversations have no counterpart")
     originals = [*_scores(block, scores, rows[0].get("individual_scores") or {})]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from evalkit.errors import DataError
+from evalkit_adapters_peers.documents import parse_document
 from evalkit_benchmarks_peers.peer_files import component_name
-from evalkit_commands_exchange.imports import ImportedRun, OriginalScore
+from evalkit_commands_exchange.imports import ImportedRun, OriginalScore, Row
+
+_OWN = {"uid", "id", "input", "answer", "target", "choices", "tags", "input_id"}
+_OWN |= {"perturbation"}
+"""Fields of examples that have a meaning."""
 
 
 def column_name(tool: str, score: str) -> str:
@@ -17,9 +22,23 @@ def column_name(tool: str, score: str) -> str:
     return re.sub(r"\W", "_", f"{tool}_{score}")
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Read JSON lines; other line separators of Unicode end none."""
-    return [json.loads(line) for line in path.read_bytes().split(b"\n") if line.strip()]
+def other_fields(fields: Row, prefix: str) -> Row:
+    """Return fields of a tool's example; those with a meaning here get the prefix."""
+    return {prefix * (key in _OWN) + key: value for key, value in fields.items()}
+
+
+def read_lines(path: Path, folder: Path, advice: str = "") -> list[Row]:
+    """Read JSON lines; other line separators of Unicode end none.
+
+    Raises:
+        DataError: The file does not exist, or its name leads out of the folder.
+    """
+    if ".." in path.relative_to(folder).parts:
+        raise DataError(f"{path}: file is outside of {folder}")
+    if not path.is_file():
+        raise DataError(f"{path}: file not found{advice}")
+    lines = enumerate(path.read_bytes().split(b"\n"), 1)
+    return [parse_document(x, f"{path}:{n}") for n, x in lines if x.strip()]
 
 
 def as_text(value: Any) -> str:

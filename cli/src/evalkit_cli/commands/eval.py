@@ -333,8 +333,8 @@ def _expanded(
         return expanded_datasets(datasets, data, task)
     if datasets or data or files:
         raise click.UsageError(
-            "--predictions-dir and --suite name the data sets; give them without a "
-            "data set, --data and --predictions."
+            "--predictions-dir or --suite names the data sets; give it without a data "
+            "set, --data and --predictions."
         )
     return plan.expanded if plan else []
 
@@ -418,9 +418,8 @@ def _jobs(
     is_suite: bool,
 ) -> list[Job]:
     if not files:
-        return [
-            y for x in datasets for y in jobs_that_ship(registry, x, quiet, is_suite)
-        ]
+        how = quiet, is_suite
+        return [job for x in datasets for job in jobs_that_ship(registry, x, *how)]
     if len(datasets) > 1:
         raise click.UsageError(
             f"-p names predictions on one data set, got {', '.join(datasets)}. Name "

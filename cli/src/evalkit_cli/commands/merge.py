@@ -59,12 +59,7 @@ def merge_command(
     from evalkit_cli.printing.run_views import print_new_run
 
     with plugin_output_to_stderr(), watched(quiet) as progress:
-        result = merge(
-            run_paths(runs, folder, quiet=quiet),
-            dataset=dataset,
-            model=model,
-            folder=folder,
-            out=folder,
-            progress=progress,
-        )
+        where: Any = {"folder": folder, "out": folder, "progress": progress}
+        paths = run_paths(runs, folder, quiet=quiet)
+        result = merge(paths, dataset=dataset, model=model, **where)
     print_new_run(result, quiet=quiet, **how)

@@ -32,12 +32,7 @@ _POINTS = "pt"
     help="Difference between two models to detect: 2pt (percentage points), or a "
     "number in the stored unit, in which proportions are 0 to 1.",
 )
-@click.option(
-    "-m",
-    "--metric",
-    metavar="NAME",
-    help="Plan for this score of the run; default: the main one.",
-)
+@click.option("-m", "--metric", metavar="NAME", help="Metric. Default: the main one.")
 @setting(
     "--tags",
     type=click.IntRange(min=1),
@@ -72,6 +67,7 @@ def plan_command(
       evalkit plan base new --detect 2pt --tags 10
       evalkit plan 3f2a --detect 0.5 --metric squad-f1 --power .9 --json
 
+    A RUN is a path, the start of an id, `latest` or a model, also as MODEL@DATASET.
     With two runs on the same data, the variance of their difference is measured. One
     run does not tell how alike two models' scores are: then there is a row for each of
     some correlations. Where a run has clusters, or several answers per example, the

@@ -62,10 +62,7 @@ class InputFile(click.Path):
         super().__init__(exists=True, dir_okay=dir_okay, path_type=Path)
 
     def convert(
-        self,
-        value: Any,
-        param: click.Parameter | None,
-        ctx: click.Context | None,
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
         """Take a URI as it is."""
         from evalkit.places import is_remote
@@ -82,10 +79,7 @@ class RunsFolder(click.Path):
         super().__init__(file_okay=False, path_type=Path)
 
     def convert(
-        self,
-        value: Any,
-        param: click.Parameter | None,
-        ctx: click.Context | None,
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
         """Return the path; a URI without a bucket would be one of another bucket."""
         if ":///" in str(value):

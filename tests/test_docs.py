@@ -28,7 +28,7 @@ LINKING = [
 """Pages whose links are followed."""
 COMMANDS = (
     *("list", "show", "validate", "inputs", "perturb", "eval", "runs", "compare"),
-    *("plan", "rescore", "merge", "verify", "cite", "leaderboard", "new"),
+    *("plan", "rescore", "merge", "verify", "cite", "leaderboard", "site", "new"),
     *("doctor", "help"),
 )
 

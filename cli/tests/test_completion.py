@@ -19,8 +19,8 @@ def complete(run_evalkit: Run, words: str, position: int) -> list[str]:
 
 
 COMMANDS = [
-    *("adapt", "cache", "cite", "compare", "doctor", "eval", "help"),
-    *("inputs", "leaderboard"),
+    *("adapt", "cache", "cite", "compare", "doctor", "eval", "export", "help"),
+    *("import", "inputs", "leaderboard"),
     *(
         "list",
         "merge",
@@ -32,7 +32,7 @@ COMMANDS = [
         "report",
         "rescore",
     ),
-    *("runs", "schema", "show", "validate", "verify"),
+    *("runs", "schema", "show", "site", "validate", "verify"),
 ]
 
 

@@ -169,7 +169,7 @@ def test_helm_runs_of_several_scenarios_are_ordinary_datasets(tmp_path: Path) ->
             write_helm(tmp_path / "v1", name, states, statistics, model=model)
     done = invoke("import", tmp_path / "v1", "-o", runs)
     assert (done.exit_code, "6 runs written" in done.stderr) == (0, True)
-    board = invoke("leaderboard", "-o", runs).stdout
+    board = invoke("leaderboard", runs).stdout
     assert all(f"helm-{x}" in board for x in ("parity-k-1", "parity-k-2", "sums"))
     dataset = runs / "imported" / "helm-sums.yaml"
     rows = [{"id": f"id{n}", "answer": "Even"} for n in (2, 4, 6)]

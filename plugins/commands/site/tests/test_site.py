@@ -278,7 +278,7 @@ def test_runs_that_cannot_be_read_are_named(
 ) -> None:
     shutil.copytree(runs, tmp_path / "runs")
     damaged = run_named(tmp_path / "runs", "good")
-    (damaged / "examples.parquet").write_bytes(b"PAR1")
+    (damaged / "scores.parquet").write_bytes(b"PAR1")
     broken = run_named(tmp_path / "runs", "bad")
     (broken / "run.json").write_text("{")
     done = invoke("site", tmp_path / "runs", "--json")
@@ -289,6 +289,8 @@ def test_runs_that_cannot_be_read_are_named(
     for place, why in problems.items():
         assert f"notice: {place} cannot be read: {why}" in done.stderr
         assert f"{place}: {why}" in shown
+    [board] = (tmp_path / "public/boards").iterdir()
+    assert f"{damaged.name[-8:]} is left out: " in Page(board.read_text()).text
     assert str(tmp_path) not in "".join(page.text for _, page in pages(Path("public")))
 
 
@@ -297,7 +299,7 @@ def test_a_named_suite_has_a_leaderboard_or_is_an_error(
 ) -> None:
     suite = tmp_path / "mine.yaml"
     suite.write_text("suite: mine\nof:\n  - data: news\n    metric: accuracy\n")
-    done = invoke("site", runs, "--suite", suite, "--json")
+    done = invoke("site", runs, "--suite", suite, "--suite", suite, "--json")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["leaderboards"] == ["", "mine"]
     assert "good" in Page((tmp_path / "public/boards/mine.html").read_text()).text
@@ -311,4 +313,5 @@ def test_a_folder_without_runs_is_an_error(tmp_path: Path, invoke: Invoke) -> No
     assert done.exit_code == 1
     assert "no run that can be read" in done.stderr
     assert not (tmp_path / "public").exists()
+    assert "nowhere: folder not found" in invoke("site", tmp_path, "nowhere").stderr
     assert invoke("site", "-o", "s3://bucket/site").exit_code == 2

@@ -12,14 +12,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import evalica
 import numpy as np
 import polars as pl
 from pydantic import BaseModel, Field
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from evalkit.errors import DataError, EvalkitError
+from evalkit.errors import DataError, EvalkitError, PluginLoadError
 from evalkit.statistics.clusters import Floats
 from evalkit.statistics.resampling import Keys
 from evalkit_adapters_rows import validated_rows
@@ -229,6 +228,11 @@ def _name_groups(wins: csr_array[Any], models: Sequence[str]) -> str:
 
 def _fit(wins: csr_array[Any], weights: Floats) -> Floats:
     """Return log strengths with mean 0; nan where they are infinite."""
+    try:
+        import evalica
+    except ModuleNotFoundError as error:
+        hint = "Install it: pip install 'evalkit-analysis-suites[pairwise]'"
+        raise PluginLoadError(f"Elo and Bradley-Terry: {error}. {hint}") from error
     weighted = _weighted(wins, weights)
     strengths = np.full(weighted.shape[:2], np.nan)
     for own, won in zip(strengths, weighted, strict=True):

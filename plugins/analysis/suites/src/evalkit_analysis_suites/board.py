@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from evalkit import Registry, Score
-from evalkit.errors import DataError, EvalkitError, PluginLoadError
+from evalkit.errors import DataError, EvalkitError
 from evalkit.statistics.clusters import Floats
 from evalkit_analysis_ratings.draws import REPLICATES
 from evalkit_analysis_ratings.ranks import Columns, Dynascore, rate
@@ -21,7 +21,6 @@ from evalkit_analysis_suites.records import Board
 from evalkit_analysis_suites.runs import RunPool, choose_cells, find_pool
 from evalkit_analysis_suites.schema import Group, Leaf, Rank, Suite, Weights
 from evalkit_analysis_suites.tree import (
-    NOT_RANKED,
     Context,
     Evaluated,
     Values,
@@ -78,11 +77,14 @@ def make_board(
     counted = [cell for groups in cells.values() for cell in groups[0].values()]
     if not any(cell.scored for cell in counted):
         reasons = dict.fromkeys(str(cell.score.reason) for cell in counted)
+        notes = [*pool.notices, *reasons][:5]
         names = [leaf.label for leaf in leaves]
         shown = ", ".join([*names[:5], "…"] if len(names) > 5 else names)
-        first = f"no complete run of {shown or 'these datasets'} has such a score"
-        raise DataError("; ".join([first, *[*pool.notices, *reasons][:5]]))
-    levels = sorted({run.record.confidence for run in pool.results.values()})
+        what = f"{shown or 'this selection'} {'have' if len(names) > 1 else 'has'}"
+        raise DataError(
+            "; ".join([f"no score: {what} no complete run with this metric", *notes])
+        )
+    levels = sorted({run.record.confidence for run in pool.results.values() if run})
     confidence = levels[0] if len(levels) == 1 else 0.95
     if len(levels) > 1:
         shown = " and ".join(f"{100 * level:g} %" for level in levels)
@@ -103,7 +105,7 @@ def make_board(
     by, scores = "mean", {model: totals.get(model) for model in models}
     if rating and (name or any(x is None or x.value is None for x in scores.values())):
         by, scores = rating.method, {**rating.scores}
-    best = tuple(sorted(models, key=lambda model: _order(model, scores.get(model))))
+    best = tuple(sorted(models, key=lambda model: sort_key(model, scores.get(model))))
     texts = tuple(dict.fromkeys(pool.notices))
     return Board(name, found.member, best, rating, confidence, texts, by)
 
@@ -137,7 +139,7 @@ def _rating(
     cells = [[part.values.get(model) for model in models] for part in parts]
     values = np.array([[x.number if x else np.nan for x in row] for row in cells])
     directions: list[bool | None] = []
-    lacking = [] if context.has_ranks else [NOT_RANKED]
+    lacking = [] if context.has_ranks else [""]  # a choice, not a finding
     drawn = np.full((REPLICATES, *values.shape), np.nan)
     for column, row in enumerate(cells):
         known = {n: x for n, x in enumerate(row) if x and x.score.value is not None}
@@ -167,11 +169,8 @@ def _pairwise(
     method: Literal["elo", "bradley-terry"], models: Sequence[str], context: Context
 ) -> Rating:
     """Rate the models by their scores of single examples."""
-    try:
-        from evalkit_analysis_ratings import pairwise
-    except ModuleNotFoundError as error:
-        hint = "Install it: pip install 'evalkit-analysis-suites[pairwise]'"
-        raise PluginLoadError(f"rank: {error}. {hint}") from error
+    from evalkit_analysis_ratings import pairwise
+
     cells = [
         {model: value.cell for model, value in values.items() if value.cell.scored}
         for values in context.values.values()
@@ -184,8 +183,8 @@ def _pairwise(
     return pairwise.rate_verdicts(verdicts, method, context.confidence)
 
 
-def _order(model: str, score: Score | None) -> tuple[bool, float, str]:
-    """Return what sorts models: best first, those without a number last."""
+def sort_key(model: str, score: Score | None) -> tuple[bool, float, str]:
+    """Return what sorts models: best first, those without a score last."""
     if score is None or score.value is None:
         return True, 0.0, model
     return False, score.value * (1 - 2 * (score.higher_is_better is not False)), model

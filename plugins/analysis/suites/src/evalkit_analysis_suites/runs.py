@@ -10,8 +10,9 @@ from typing import NamedTuple
 from evalkit import Result, read_run
 from evalkit.base.copies import FAMILY
 from evalkit.catalog import metric_of
-from evalkit.errors import StorageError
+from evalkit.errors import EvalkitError, StorageError
 from evalkit.places import is_offline, is_remote, missing, uri_of
+from evalkit.reporting import count_of
 from evalkit.runs import RunRecord, RunSummary, find_differences, list_runs
 from evalkit_analysis_ratings.records import Cell, make_score
 from evalkit_analysis_robustness import find_effects
@@ -28,8 +29,8 @@ class RunPool(NamedTuple):
     incomplete: dict[str, list[RunSummary]]
     """Runs that were refused, or that have only some of the examples."""
     notices: list[str]
-    results: dict[Path, Result]
-    """What was read of them."""
+    results: dict[Path, Result | None]
+    """What was read of them; None for damaged runs."""
 
     @property
     def datasets(self) -> list[str]:
@@ -40,10 +41,16 @@ class RunPool(NamedTuple):
         """Return the runs of a dataset, complete ones first."""
         return self.complete.get(dataset, []) + self.incomplete.get(dataset, [])
 
-    def read(self, run: RunSummary) -> Result:
-        """Read a run, once."""
+    def read(self, run: RunSummary) -> Result | None:
+        """Read a run, once; a damaged one is None, and a notice names it."""
         if run.path not in self.results:
-            self.results[run.path] = read_run(run.path)
+            self.results[run.path] = None
+            try:
+                result = read_run(run.path)
+                _ = result.scores  # which are read when they are first used
+                self.results[run.path] = result
+            except EvalkitError as error:
+                self.notices.append(f"run {run.run_id} is left out: {error}")
         return self.results[run.path]
 
 
@@ -57,7 +64,7 @@ def find_pool(folders: Sequence[Path], since: datetime | None) -> RunPool:
     Raises:
         StorageError: A folder does not exist.
     """
-    listed = [run for folder in folders for run in _list(folder)]
+    listed = [run for folder in folders for run in list_folder(folder)]
     pool = RunPool({}, {}, [run.problem for run in listed if run.problem], {})
     listed = [run for run in listed if not (run.problem or run.record.perturbation)]
     parents = {run.record.parent for run in listed if _counts(run)}
@@ -73,7 +80,12 @@ def _counts(run: RunSummary) -> bool:
     return run.is_named and bool(run.record.model)
 
 
-def _list(folder: Path) -> list[RunSummary]:
+def list_folder(folder: Path) -> list[RunSummary]:
+    """List the runs of a folder of runs, or a run by its own folder.
+
+    Raises:
+        StorageError: The folder does not exist.
+    """
     if is_remote(str(folder)):
         if found := list_runs(folder):
             return found
@@ -103,37 +115,52 @@ def choose_cells(leaf: Leaf, pool: RunPool) -> list[dict[str, Cell]]:
         of most models has no value there; further groups hold the scores of these.
     """
     split = leaf.split or _main_split(leaf, pool)
-    newest: dict[str, RunSummary] = {}
+    newest: dict[str, Result] = {}
     replaced: dict[str, str] = {}
     for run in pool.complete.get(leaf.data, ()):
-        if run.record.split == split:
-            last = newest.setdefault(str(run.record.model), run)
-            if why := _decisive(last.record, run.record, ""):
-                text = f"counts, the run {run.run_id} does not. They differ in {why}"
-                where = f"{run.record.model} on {leaf.label}"
-                replaced.setdefault(
-                    last.run_id, f"{where}: the newest run {last.run_id} {text}"
-                )
+        model = str(run.record.model)
+        if run.record.split != split:
+            continue
+        if (last := newest.get(model) or pool.read(run)) is None:
+            continue
+        newest[model] = last
+        if why := _decisive(last.record, run.record, ""):
+            text = f"counts, the run {run.run_id} does not. They differ in {why}"
+            where = f"{model} on {leaf.label}"
+            replaced.setdefault(
+                last.run_id, f"{where}: the newest run {last.run_id} {text}"
+            )
     pool.notices.extend(replaced.values())
-    metric = _metric(leaf, [*map(pool.read, newest.values())])
-    cells = {name: _cell(leaf, metric, pool.read(run)) for name, run in newest.items()}
+    metric = _metric(leaf, [*newest.values()])
+    cells = {model: _cell(leaf, metric, run) for model, run in newest.items()}
     groups = sorted(_comparable(cells), key=len, reverse=True)
     for number, group in enumerate(groups[1:], start=2):
         why = _difference(_some(groups[0]), _some(group))
-        pool.notices.append(f"{leaf.label} [{number}]: not comparable: {why}")
-        null = make_score(metric=metric, split=split, reason=f"not comparable: {why}")
+        reason = f"not comparable: {why}; its score is in {leaf.label} [{number}]"
+        null = make_score(metric=metric, split=split, reason=reason)
         cells |= {model: Cell(null, (), 0) for model in group}
     for run in pool.incomplete.get(leaf.data, ()):
         model, record = str(run.record.model), run.record
         if model not in cells and record.split == split:
-            why = "; ".join(record.errors) or record.status
-            reason = f"the run {run.run_id} does not count: {why}"
-            null = make_score(metric=metric, split=split, reason=reason)
+            null = make_score(metric=metric, split=split, reason=_lack(record))
             cells[model] = Cell(null, (), 0)
-            pool.notices.append(f"{model} on {leaf.label}: {reason}")
     for group in groups:
         pool.notices.extend(_remarks(leaf.label, group))
     return [cells, *groups[1:]]
+
+
+def _lack(record: RunRecord) -> str:
+    """Say why a run does not count."""
+    run = f"run {record.run_id}"
+    if not record.model:
+        return f"{run} names no model"
+    if record.status == "refused":
+        return f"{run} was refused"
+    count = count_of(record.counts.examples, "example")
+    selected = "" if record.selection.is_whole else f"only {count} selected"
+    return ": ".join(
+        [f"{run} is incomplete", *filter(None, [selected, *record.errors])]
+    )
 
 
 def _some(group: Mapping[str, Cell]) -> Cell:

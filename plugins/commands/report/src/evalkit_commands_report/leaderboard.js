@@ -26,7 +26,7 @@ for (const table of document.querySelectorAll("table.board, table.sortable")) {
     button.type = "button";
     button.append(...header.childNodes);
     header.append(button);
-    header.setAttribute("aria-sort", "none");
+    if (!header.hasAttribute("aria-sort")) header.setAttribute("aria-sort", "none");
     button.addEventListener("click", () => sort(header, place));
   });
 }

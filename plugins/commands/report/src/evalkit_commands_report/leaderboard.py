@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from evalkit_cli.commanding import (
     InputFile,
@@ -39,15 +38,6 @@ MOST_NOTICES = 20
 @click.command("leaderboard")
 @click.argument(
     "folders", nargs=-1, metavar="[RUNS…]", type=RunsFolder(), envvar="EVALKIT_OUT"
-)
-@click.option(
-    "-o",
-    "--out",
-    "named",
-    multiple=True,
-    metavar="FOLDER",
-    type=RunsFolder(),
-    help="Folder of runs, as the argument. Repeatable.",
 )
 @click.option(
     "--suite",
@@ -175,14 +165,14 @@ def leaderboard_command(
     if sort is not None:
         keys = sort_keys(board)
         if sort not in keys:
-            raise click.UsageError(f"--sort {sort!r} is none of {', '.join(keys)}.")
+            names = ", ".join(keys)
+            raise click.UsageError(f"--sort: unknown column {sort!r}. Columns: {names}")
         board = sort_models(board, sort)
     _print(board, depth, "json" if as_json else table_format, quiet)
 
 
 def _board_of_runs(
     folders: tuple[Path, ...],
-    named: tuple[Path, ...],
     suite: str | None,
     perturbed: bool,
     **options: Any,
@@ -192,12 +182,9 @@ def _board_of_runs(
     from evalkit_analysis_suites import find_suite, make_board
     from evalkit_commands_report.leaderboard_perturbed import with_worst_cases
 
-    source = click.get_current_context().get_parameter_source("folders")
-    if named and source is not ParameterSource.COMMANDLINE:
-        folders = ()  # those of the environment
     places = [
         place if place.is_dir() or is_remote(str(place)) else find_run(place)
-        for place in (*folders, *named) or (Path("runs"),)
+        for place in folders or (Path("runs"),)
     ]
     rules = None if suite is None else find_suite(suite)
     board = make_board(rules, places, **options)
@@ -207,15 +194,10 @@ def _board_of_runs(
 def _board_of_verdicts(
     path: Path, method: PairwiseMethod, reference: str | None
 ) -> Board:
-    from evalkit.errors import PluginLoadError
+    from evalkit_analysis_ratings.pairwise import rate_verdicts, read_verdicts
     from evalkit_analysis_suites.records import Board, Member
     from evalkit_commands_report.leaderboard_columns import sort_models
 
-    try:
-        from evalkit_analysis_ratings.pairwise import rate_verdicts, read_verdicts
-    except ModuleNotFoundError as error:
-        hint = "Install it: pip install 'evalkit-analysis-suites[pairwise]'"
-        raise PluginLoadError(f"--verdicts: {error}. {hint}") from error
     verdicts = read_verdicts(path)
     rating = rate_verdicts(verdicts, method, reference=reference)
     board = Board("", Member("", (), {}, 0), verdicts.models, rating, 0.95, ())

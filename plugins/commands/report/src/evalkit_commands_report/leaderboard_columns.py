@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from evalkit.reporting import count_of
 from evalkit_analysis_ratings.records import Cell
+from evalkit_analysis_suites.board import sort_key
 from evalkit_analysis_suites.records import Member
 from evalkit_cli.commanding import (
     NO_VALUE,
@@ -85,7 +87,7 @@ def _has_values(member: Member) -> bool:
 
 def column_name(board: Board, member: Member) -> str:
     """Return the header of a column, with the metric if these differ."""
-    name = _key(board, member)
+    name = column_key(board, member)
     metrics = {score_label(cell.score) for cell in _dataset_cells(board.root)}
     if member.children or not member.datasets or len(metrics) < 2:
         return name
@@ -104,25 +106,28 @@ def _dataset_cells(member: Member) -> Iterator[Cell]:
 def sort_keys(board: Board) -> dict[str, Mapping[str, Cell]]:
     """Return the cells of what models can be sorted by; names have none."""
     columns = [column for column in all_columns(board) if column.cells]
-    return {**{_key(board, each): each.cells for each in columns}, MODEL: {}}
+    return {**{column_key(board, each): each.cells for each in columns}, MODEL: {}}
 
 
-def _key(board: Board, member: Member) -> str:
+def column_key(board: Board, member: Member) -> str:
+    """Return the one of `sort_keys` that is a column's."""
     return "/".join(member.path) or board.name or MEAN
 
 
 def sort_models(board: Board, by: str) -> Board:
     """Sort models by one of `sort_keys`: best first, those without a score last."""
-    cells = sort_keys(board)[by]
+    scores = {model: cell.score for model, cell in sort_keys(board)[by].items()}
+    models = sorted(board.models, key=lambda model: sort_key(model, scores.get(model)))
+    return board._replace(models=tuple(models), sorted_by=by)
 
-    def order(model: str) -> tuple[bool, float, str]:
-        score = cells[model].score if model in cells else None
-        if score is None or score.value is None:
-            return True, 0.0, model
-        sign = 1 if score.higher_is_better is False else -1
-        return False, sign * score.value, model
 
-    return board._replace(models=tuple(sorted(board.models, key=order)), sorted_by=by)
+def sorted_column(board: Board) -> str:
+    """Return the one of `sort_keys` by which a leaderboard is sorted."""
+    if board.sorted_by != MEAN:
+        return board.sorted_by
+    return column_key(
+        board, board.root.children[0] if _is_of_one(board) else board.root
+    )
 
 
 def show_parts(member: Member, model: str) -> tuple[str, ...]:
@@ -165,17 +170,13 @@ def explanations(board: Board, depth: int | None = 1) -> list[str]:
     levels = {run.record.confidence for run in runs} or {board.confidence}
     shown = " and ".join(f"{100 * level:g} %" for level in sorted(levels))
     metrics = "".join(f"{metric}, " for metric in _metrics_by_unit(board))
-    order = board.sorted_by
-    if order == MEAN:
-        only = board.root.children[0] if _is_of_one(board) else board.root
-        order = _key(board, only)
-    lines = [f"{metrics}with {shown} intervals; sorted by {order}"]
+    lines = [f"{metrics}with {shown} intervals; sorted by {sorted_column(board)}"]
     columns = columns_of(board, depth)
     means = [column for column in columns if column.children]
     if means and means[0].path == ():
         rule = f"total of the suite {board.name}" if board.name else "each dataset once"
         count, name = means[0].datasets, column_name(board, means[0])
-        lines.append(f"{name}: {rule}, over {count} datasets")
+        lines.append(f"{name}: {rule}, over {count_of(count, 'dataset')}")
     methods = {cell.score.ci_method for each in means for cell in each.cells.values()}
     lines += [text for method, text in _INTERVALS.items() if method in methods]
     if board.rating is not None:
@@ -234,10 +235,7 @@ def notices_of(board: Board) -> list[str]:
 
 
 def _remarks(column: Member, board: Board) -> list[str]:
-    """Name the models without a value or an interval, or with a flag, by reason.
-
-    A reason that is part of a notice is left out.
-    """
+    """Name the models without a value or an interval, or with a flag, by reason."""
     by_reason: dict[tuple[str, str], list[str]] = {}
     for model in filter(column.cells.__contains__, board.models):
         score = column.cells[model].score
@@ -247,7 +245,7 @@ def _remarks(column: Member, board: Board) -> list[str]:
         elif score.ci is None:
             found.append(("no interval", score.reason))
         for what, reason in found:
-            if reason and not any(reason in notice for notice in board.notices):
+            if reason:
                 by_reason.setdefault((what, reason), []).append(model)
     return [
         f"{what} for {', '.join(names)}: {reason}"

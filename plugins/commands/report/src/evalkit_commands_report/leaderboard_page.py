@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from evalkit_commands_report.leaderboard_columns import (
     MODEL,
+    column_key,
     column_name,
     columns_of,
     explanations,
     notices_of,
     show_parts,
     show_ranks,
+    sorted_column,
 )
 from evalkit_commands_report.markup import (
     Child,
@@ -26,7 +28,7 @@ from evalkit_commands_report.markup import (
 
 if TYPE_CHECKING:
     from evalkit import Result
-    from evalkit_analysis_ratings.records import Ranks
+    from evalkit_analysis_ratings.records import Cell, Ranks
     from evalkit_analysis_suites.records import Board, Member
 
 
@@ -76,14 +78,20 @@ def board_table(
     columns = columns_of(board, depth)
     header: list[Child] = [MODEL]
     rows: list[list[Child]] = [[link_model(model)] for model in board.models]
+    order = {0: "ascending"} if sorted_column(board) == MODEL else {}
     for column in columns:
-        header += [column_name(board, column)] + ["rank"] * bool(column.ranks)
+        name = column_name(board, column)
+        if column_key(board, column) == sorted_column(board):
+            is_best_low = "low" in map(_best, column.cells.values())
+            order = {len(header): "ascending" if is_best_low else "descending"}
+        rank = fragment("rank", element("span", f" by {name}", class_="unseen"))
+        header += [name, rank] if column.ranks else [name]
         for model, row in zip(board.models, rows, strict=True):
             row.append(_score(column, model, link))
             if column.ranks:
                 row.append(_ranks(column.ranks.get(model)))
     title = f"Leaderboard {board.name}".rstrip()
-    return table(header, rows, caption=title, class_="board")
+    return table(header, rows, caption=title, class_="board", order=order)
 
 
 def _score(column: Member, model: str, link: Callable[[Result], str] | None) -> Markup:
@@ -91,11 +99,14 @@ def _score(column: Member, model: str, link: Callable[[Result], str] | None) -> 
     value: Child = shown
     cell = column.cells.get(model)
     if cell is not None and cell.score.value is not None:
-        best = "low" if cell.score.higher_is_better is False else None
-        value = element("data", shown, value=cell.score.value, data_best=best)
+        value = element("data", shown, value=cell.score.value, data_best=_best(cell))
         if link is not None and cell.runs and not column.children:
             value = element("a", value, href=link(cell.runs[0]))
     return fragment(value, [element("small", " ", part) for part in beside])
+
+
+def _best(cell: Cell) -> str | None:
+    return "low" if cell.score.higher_is_better is False else None
 
 
 def _ranks(ranks: Ranks | None) -> Child:

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from typing import Any, TypeAlias
@@ -94,14 +94,20 @@ def table(
     texts: Sequence[int] = (0,),
     caption: str | None = None,
     class_: str | None = None,
+    order: Mapping[int, str] = {},
 ) -> Markup:
-    """Make a table whose first column names the rows."""
+    """Make a table whose first column names the rows.
+
+    `order` has `ascending` or `descending` for the column that rows are sorted by.
+    """
 
     def kind(column: int) -> str | None:
         return None if column in texts else "n"
 
     head = [
-        element("th", cell, scope="col", class_=kind(column))
+        element(
+            "th", cell, scope="col", class_=kind(column), aria_sort=order.get(column)
+        )
         for column, cell in enumerate(header)
     ]
     body = [

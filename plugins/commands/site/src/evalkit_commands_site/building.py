@@ -106,7 +106,7 @@ def make_boards(
     registry = Registry()
     installed = [each.name for each in registry.catalog.of_kind("suites")]
     boards, reasons = [], []
-    for name in (None, *(suites or installed)):
+    for name in (None, *dict.fromkeys(suites or installed)):
         try:
             suite = None if name is None else find_suite(name, registry)
             boards.append(make_board(suite, folders, progress=progress))

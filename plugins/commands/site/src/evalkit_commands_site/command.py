@@ -32,7 +32,7 @@ from evalkit_cli.commanding import (
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("public"),
     show_default=True,
-    help="Folder of the site. A site that is there already is replaced as a whole.",
+    help="Folder of the site. Replaces an existing site.",
 )
 @click.option(
     "--suite",

@@ -17,8 +17,8 @@ from evalkit.runs import (
     RunSummary,
     comparison_key,
     find_differences,
-    list_runs,
 )
+from evalkit_analysis_suites import list_folder, sort_key
 from evalkit_cli.commanding import score_label
 from evalkit_commands_report.markup import Markup, element, fragment
 
@@ -93,7 +93,7 @@ class Collection:
     """The runs of some folders."""
 
     def __init__(self, folders: Iterable[Path]) -> None:
-        self.every = [run for folder in folders for run in list_runs(folder)]
+        self.every = [run for folder in folders for run in list_folder(folder)]
         """All run folders."""
         self.problems: dict[str, str] = {}
         """Why runs cannot be read, by their place."""
@@ -151,7 +151,10 @@ class Collection:
         for members in groups:
             main = first.setdefault(members[0].perturbation, members)
             why = "" if main is members else self._apart(main, members[0])
-            found.append(RunGroup(sorted(members, key=_worse), why))
+            best = sorted(
+                members, key=lambda run: sort_key(run.model, headline_of(run))
+            )
+            found.append(RunGroup(best, why))
         return found
 
     def _apart(self, members: Sequence[SiteRun], run: SiteRun) -> str:
@@ -207,14 +210,6 @@ def headline_of(run: SiteRun) -> Score:
     """Return the main score of a run that has one."""
     assert run.summary.headline is not None
     return run.summary.headline
-
-
-def _worse(run: SiteRun) -> tuple[bool, float, str]:
-    score = headline_of(run)
-    if score.value is None:
-        return True, 0.0, run.model
-    sign = 1 if score.higher_is_better is False else -1
-    return False, sign * score.value, run.model
 
 
 def _sorted_by(

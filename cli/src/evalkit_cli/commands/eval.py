@@ -198,10 +198,14 @@ def eval_command(
     \b
     Examples:
       evalkit eval sample-sentiment
+      evalkit eval hatecheck --predictions my-model.jsonl
+      evalkit eval --task nli --predictions-dir my-model/
+      evalkit eval --data my-set.jsonl --task qa -p my-model.jsonl --cluster text_id
       evalkit eval hatecheck -p a=run1.jsonl -p b=run2.csv -m macro-f1:labels=seen
       evalkit eval --data my-set.jsonl --task nli -p my-model.jsonl
       evalkit eval hatecheck -p my-model.jsonl --fail-under accuracy=0.8@lower
       evalkit eval hatecheck -p my-model.jsonl --by functionality,target --min-n 20
+      evalkit eval sample-nli -p my-model.jsonl --perturbed robustness-lowercase.jsonl
       evalkit eval sample-nli -p my-model.jsonl --perturbed 3f2a
       evalkit eval sample-nli sample-qa --model echo --model my-model.py:predict
       evalkit eval --suite tweeteval --predictions-dir my-model/

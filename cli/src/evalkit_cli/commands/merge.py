@@ -46,6 +46,7 @@ def merge_command(
       evalkit merge 3f2a 91bc
       evalkit merge runs/part-1/* runs/part-2/* --dataset whole --model my-model
 
+    A RUN is a path, the start of an id, `latest` or a model, also as MODEL@DATASET.
     Neither data nor predictions are needed: the examples in the run folders are joined
     and scored. Scores and intervals are those of a single run over all examples. Runs
     that share examples, were made in other ways, or hold no answers are refused.

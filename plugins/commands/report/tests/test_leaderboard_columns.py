@@ -72,7 +72,7 @@ def board() -> Board:
     root = mean(cells=cells, of=members, no_ranks="two datasets share examples")
     rates = {GPT: score(1.0, unit="", scale=1.0), QWEN: score(0.0, unit="", scale=1.0)}
     rating = Rating("win-rate", rates, {GPT: Ranks(1, 2), QWEN: Ranks(1, 2)})
-    return Board("bench", root, (GPT, QWEN), rating, 0.95, ("film: a notice",))
+    return Board("bench", root, (GPT, QWEN), rating, 0.95, (f"film: {why}, a notice",))
 
 
 def test_a_table_has_the_total_the_rating_and_the_levels_of_its_depth(
@@ -106,7 +106,7 @@ def test_notes_explain_numbers_and_name_what_is_missing(board: Board) -> None:
         *("bench", "intervals of means of shared examples", "win-rate", "rank")
     ]
     assert notices_of(board) == [
-        "film: a notice",
+        "film: the run 1234 is refused, a notice",
         "bench: no ranks: two datasets share examples",
         "empty: no value for gpt: the run 1234 is refused",
         "lost: no value for gpt: empty is missing",
@@ -169,3 +169,8 @@ def test_a_page_holds_every_number_and_escapes_names(board: Board) -> None:
     } == {"low"}
     scopes = [about.get("scope") for name, about in page.elements if name == "th"]
     assert (scopes.count("col"), scopes.count("row")) == (9, 2)
+    assert "rank by opinion" in page.text
+    sorted_by = [
+        about["aria-sort"] for _, about in page.elements if "aria-sort" in about
+    ]
+    assert sorted_by == ["descending"]

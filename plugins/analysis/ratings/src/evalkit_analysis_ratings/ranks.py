@@ -16,6 +16,7 @@ from evalkit_analysis_ratings.records import Ranks, Rating, make_score
 
 _LEAST_STEP = 1e-4
 """Share of the best score up to which dynascore ignores a step between two models."""
+_CONSTANT = "no variation in the replicates"
 _ROUNDING = 1e-12
 """Standard error that is rounding alone, as a share of the scores."""
 
@@ -182,39 +183,32 @@ def make_rating(
     is_share = method in ("win-rate", "length-controlled")
     scores, known = {}, {}
     for place, model in enumerate(models):
-        value, low, high = float(values[place]), None, None
+        value = float(values[place])
         interval = without_interval(reasons[place])
         if np.isfinite(value):
             known[model], interval = value, without_interval(str(draws))
             if not isinstance(draws, str):
                 interval = joint_interval(draws[:, place], confidence)
-                same, flags = (
-                    float(draws[0, place]),
-                    ("no variation in the replicates",),
-                )
+                same, flags = float(draws[0, place]), (_CONSTANT,)
                 if of_order and (draws[:, place] == same).all():
                     interval = Interval(same, same, 0.0, "joint-bootstrap", None, flags)
         if interval.low is not None and interval.high is not None:
             low, high = min(interval.low, value), max(interval.high, value)
+            interval = interval._replace(low=low, high=high)
         scores[model] = make_score(
+            interval,
             metric=method,
             value=known.get(model),
-            se=interval.standard_error,
-            ci_low=low,
-            ci_high=high,
-            ci_method=interval.method,
             n=int(counts[place]),
             unit="%" if is_share else "",
             scale=100.0 if is_share else 1.0,
             higher_is_better=method != "mean-rank",
-            reason=interval.reason or None,
             flag="; ".join(interval.flags) or None,
         )
     if isinstance(draws, str):
         return Rating(method, scores)
-    by_model = dict(zip(models, draws.T, strict=True))
-    up = method != "mean-rank"
-    ranks, _ = rank_ranges(known, by_model, confidence, up, of_order)
+    drawn, up = dict(zip(models, draws.T, strict=True)), method != "mean-rank"
+    ranks, _ = rank_ranges(known, drawn, confidence, up, of_order)
     return Rating(method, scores, ranks)
 
 

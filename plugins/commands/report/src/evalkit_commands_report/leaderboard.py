@@ -158,9 +158,8 @@ def leaderboard_command(
         with plugin_output_to_stderr(), watched(quiet) as progress:
             board = _board_of_runs(**options, progress=progress)
     else:
-        refuse_given(
-            options.keys() | {"depth"}, "is an option of runs, not of verdicts."
-        )
+        others = options.keys() | {"depth"}
+        refuse_given(others, "is an option of runs, not of verdicts.")
         board = _board_of_verdicts(verdicts, method, reference)
     if sort is not None:
         keys = sort_keys(board)
@@ -172,10 +171,7 @@ def leaderboard_command(
 
 
 def _board_of_runs(
-    folders: tuple[Path, ...],
-    suite: str | None,
-    perturbed: bool,
-    **options: Any,
+    folders: tuple[Path, ...], suite: str | None, perturbed: bool, **options: Any
 ) -> Board:
     from evalkit.places import is_remote
     from evalkit.runs import find_run

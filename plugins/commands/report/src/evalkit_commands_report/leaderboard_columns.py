@@ -9,12 +9,7 @@ from evalkit.reporting import count_of
 from evalkit_analysis_ratings.records import Cell
 from evalkit_analysis_suites.board import sort_key
 from evalkit_analysis_suites.records import Member
-from evalkit_cli.commanding import (
-    NO_VALUE,
-    score_label,
-    show_interval,
-    show_value,
-)
+from evalkit_cli.commanding import NO_VALUE, score_label, show_interval, show_value
 
 if TYPE_CHECKING:
     from evalkit_analysis_ratings.records import Ranks
@@ -216,9 +211,7 @@ def notices_of(board: Board) -> list[str]:
         if column.no_ranks is not None:
             name = column_name(board, column)
             unranked.setdefault(column.no_ranks, []).append(name)
-    notices += [
-        f"{', '.join(found)}: no ranks: {why}" for why, found in unranked.items()
-    ]
+    notices += [f"{', '.join(own)}: no ranks: {why}" for why, own in unranked.items()]
     method, scores, _ = board.rating or ("", {}, {})
     if method in _OVER_COLUMNS and board.root.children:
         most = max(score.n for score in scores.values())
@@ -239,12 +232,9 @@ def _remarks(column: Member, board: Board) -> list[str]:
     by_reason: dict[tuple[str, str], list[str]] = {}
     for model in filter(column.cells.__contains__, board.models):
         score = column.cells[model].score
-        found = [("*", score.flag)]
-        if score.value is None:
-            found.append(("no value", score.reason))
-        elif score.ci is None:
-            found.append(("no interval", score.reason))
-        for what, reason in found:
+        lack = "no value" if score.value is None else "no interval"
+        why = score.reason if score.ci is None else None
+        for what, reason in (("*", score.flag), (lack, why)):
             if reason:
                 by_reason.setdefault((what, reason), []).append(model)
     return [

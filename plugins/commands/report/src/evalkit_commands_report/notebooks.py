@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalkit.reporting import count_of
 from evalkit_commands_report.comparison_section import comparison_body
 from evalkit_commands_report.gathering import Gathered, Shown
 from evalkit_commands_report.intervals import mark_symbols
@@ -30,10 +31,8 @@ def result_html(result: Result) -> str:
         for name in ("invalid", "missing", "duplicate", "unknown", "unreadable")
         if counts.get(name)
     ]
-    notices = len(result.notices)
-    more = (
-        [f"{notices} notice{'' if notices == 1 else 's'}: .notices"] if notices else []
-    )
+    notices = count_of(len(result.notices), "notice")
+    more = [f"{notices}: .notices"] if result.notices else []
     return _framed(
         element("h3", f"{result.dataset}: {result.model}", class_="title"),
         summary_section(group, "run"),
@@ -48,8 +47,6 @@ def comparison_html(comparison: Comparison) -> str:
 
 
 def _worst_tags(group: Gathered) -> Markup | None:
-    from evalkit.reporting import count_of
-
     for metric in held_metrics(group)[:1]:
         run = group.scored[0]
         least = run.result.record.min_n

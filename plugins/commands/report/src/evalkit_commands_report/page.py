@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evalkit.reporting import count_of
 from evalkit_commands_report.comparison_section import comparison_section
 from evalkit_commands_report.confusion_section import confusion_section
 from evalkit_commands_report.gathering import Gathered
@@ -12,7 +13,6 @@ from evalkit_commands_report.markup import (
     Markup,
     asset,
     element,
-    fragment,
     make_document,
     script_json,
 )
@@ -57,9 +57,7 @@ def make_page(groups: Sequence[Gathered]) -> str:
 def _data_set(group: Gathered, name: str) -> Markup:
     record = group.runs[0].result.record
     about = [record.task, f"split {record.split}" if record.split else None]
-    models = len(group.runs)
-    about.append("1 model" if models == 1 else f"{models} models")
-    sections = [section(group, name) for section in SECTIONS]
+    about.append(count_of(len(group.runs), "model"))
     return element(
         "article",
         element(
@@ -69,5 +67,5 @@ def _data_set(group: Gathered, name: str) -> Markup:
             element("p", record.data.description) if record.data.description else None,
             element("p", f"{group.apart}.", class_="warning") if group.apart else None,
         ),
-        fragment(sections),
+        [section(group, name) for section in SECTIONS],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from urllib.parse import quote
 
 from evalkit import Result
@@ -58,7 +58,7 @@ def runs_page(collection: Collection, facets: Sequence[Facets]) -> Markup:
         control("To", "to", "input", type="date"),
         element("button", "Clear", type="reset"),
     ]
-    shown = run_table(collection.runs)
+    shown = run_table(collection.runs, by={"Evaluated": "descending"})
     return article("Runs", _searched("runs", shown, controls), _unreadable(collection))
 
 
@@ -87,7 +87,13 @@ def _unreadable(collection: Collection) -> Markup | None:
     return section("Runs that cannot be read", "unreadable", lines)
 
 
-def run_table(runs: Sequence[SiteRun], *, up: str = "", without: str = "") -> Markup:
+def run_table(
+    runs: Sequence[SiteRun],
+    *,
+    up: str = "",
+    without: str = "",
+    by: Mapping[str, str] = {},
+) -> Markup:
     """Return a table of runs and their main scores, but for one column."""
     header = ["Model", "Dataset", "Score", "Interval", "n", "Metric"]
     header += ["Evaluated", "Status", "Run"]
@@ -96,14 +102,18 @@ def run_table(runs: Sequence[SiteRun], *, up: str = "", without: str = "") -> Ma
     shown = [header[place] for place in kept]
     cells = [[row[place] for place in kept] for row in rows]
     flags = flags_of(run.summary.headline for run in runs)
-    return fragment(_table("Runs", shown, cells), flags)
+    return fragment(_table("Runs", shown, cells, by), flags)
 
 
-def _table(caption: str, header: Sequence[str], rows: list[list[Child]]) -> Markup:
+def _table(
+    caption: str, header: Sequence[str], rows: list[list[Child]], by: Mapping[str, str]
+) -> Markup:
+    """Return a table that sorts, and is sorted by one column."""
     names, rows = without_empty_columns(header, rows)
     texts = [place for place, name in enumerate(names) if name not in _NUMBERS]
     class_ = f"sortable {caption.lower()}"
-    return table(names, rows, texts=texts, caption=caption, class_=class_)
+    order = {names.index(name): how for name, how in by.items() if name in names}
+    return table(names, rows, texts=texts, caption=caption, class_=class_, order=order)
 
 
 def _run_row(run: SiteRun, up: str) -> list[Child]:
@@ -144,7 +154,7 @@ def datasets_page(collection: Collection) -> Markup:
         ]
         for name, runs in collection.datasets.items()
     ]
-    shown = _table("Datasets", header, rows)
+    shown = _table("Datasets", header, rows, {"Dataset": "ascending"})
     return article("Datasets", _searched("datasets", shown))
 
 
@@ -160,7 +170,10 @@ def models_page(collection: Collection) -> Markup:
         ]
         for name, runs in collection.models.items()
     ]
-    return article("Models", _searched("models", _table("Models", header, rows)))
+    return article(
+        "Models",
+        _searched("models", _table("Models", header, rows, {"Model": "ascending"})),
+    )
 
 
 def _count(values: Sized) -> Markup:
@@ -229,6 +242,6 @@ def model_content(collection: Collection, name: str) -> Markup:
     ordered = sorted(runs, key=lambda run: run.dataset)
     return article(
         name,
-        run_table(ordered, up="../", without="Model"),
+        run_table(ordered, up="../", without="Model", by={"Dataset": "ascending"}),
         about=(count_of(len(runs), "run"),),
     )

@@ -99,7 +99,7 @@ def test_one_failing_member_does_not_take_the_rest(
     assert "no data set 'not-there'" in done.stderr
     assert "out of memory" in done.stderr
     reason = "no score for not-there (no run), sample-nli (no run)"
-    assert f"s: no value for model: {reason}" in " ".join(done.stdout.split())
+    assert f"s: no value for model-answer: {reason}" in " ".join(done.stdout.split())
     assert run("eval", "sample-nli", "--suite", "s.yaml").exit_code == 2
 
 

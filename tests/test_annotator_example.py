@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from evalkit_annotators_columns.hookspecs import AnnotatorAttributes
 from evalkit_testing import check_annotator, check_metric
 
 PAGE = (
@@ -82,8 +81,3 @@ def test_the_tests_of_the_page_hold() -> None:
     options = found["pytest_evalkit_options"]
     check_annotator("program-judge", **options("annotators", "program-judge"))
     check_metric("approval", max_examples=2, **options("metrics", "approval"))
-
-
-def test_the_page_names_every_attribute() -> None:
-    for name in AnnotatorAttributes.__annotations__:
-        assert f"`{name}`" in PAGE

@@ -30,12 +30,7 @@ _FEWEST_RUNS = 2
 @click.command("compare")
 @click.argument("runs", nargs=-1, metavar="RUN RUN…", shell_complete=complete_runs)
 @metric_with("Compare this metric instead of all that the runs share; repeatable.")
-@setting(
-    "--by-tag/--no-tags",
-    "tags",
-    default=True,
-    help="Whether every tag is compared too.",
-)
+@setting("--by-tag/--no-tags", "tags", default=True, help="Compare every tag, too.")
 @min_n_with(
     "Leave out tags of fewer examples; every tag that is compared widens the "
     "intervals of all."
@@ -51,11 +46,7 @@ _FEWEST_RUNS = 2
     metavar="FIELD",
     help="Compare runs that differ in this field, such as extraction. Repeatable.",
 )
-@setting(
-    "--all-pairs",
-    is_flag=True,
-    help="Compare every pair of runs, not only each with the first.",
-)
+@setting("--all-pairs", is_flag=True, help="Compare each run with every other.")
 @setting(
     "--margin",
     type=click.FloatRange(min=0, min_open=True),
@@ -95,6 +86,7 @@ def compare_command(
     Examples:
       evalkit compare 3f2a 91bc
       evalkit compare gpt@hatecheck roberta@hatecheck
+      evalkit compare base new newest --all-pairs --no-tags
       evalkit compare base new newest --metric macro-f1 --min-n 20
       evalkit compare new base -m accuracy --fail-if-worse --margin 0.01
 

@@ -41,7 +41,7 @@ from evalkit_cli.options.benchmarks import (
     Failures,
     evaluable,
     expanded_datasets,
-    expanded_suite,
+    plan_of,
 )
 from evalkit_cli.options.choices import (
     adapter_option,
@@ -89,6 +89,7 @@ from evalkit_cli.printing.unread_answers import warn_of_unread
 
 if TYPE_CHECKING:
     from evalkit import Registry, Result
+    from evalkit_analysis_suites import SuitePlan
     from evalkit_benchmarks_declared import Expansion, Mean
 
 
@@ -153,8 +154,8 @@ if TYPE_CHECKING:
 )
 @setting(
     "--keep",
-    metavar="NAMES|none",
-    callback=lambda _context, _option, given: read_names(given),
+    metavar="NAME[,…]|none",
+    callback=read_names,
     help="Columns of the data to keep for `show RUN --by`, joined by commas. Default: "
     "those of at most 50 values of at most 64 characters that no model is sent.",
 )
@@ -197,10 +198,14 @@ def eval_command(
     \b
     Examples:
       evalkit eval sample-sentiment
+      evalkit eval hatecheck --predictions my-model.jsonl
+      evalkit eval --task nli --predictions-dir my-model/
+      evalkit eval --data my-set.jsonl --task qa -p my-model.jsonl --cluster text_id
       evalkit eval hatecheck -p a=run1.jsonl -p b=run2.csv -m macro-f1:labels=seen
       evalkit eval --data my-set.jsonl --task nli -p my-model.jsonl
       evalkit eval hatecheck -p my-model.jsonl --fail-under accuracy=0.8@lower
       evalkit eval hatecheck -p my-model.jsonl --by functionality,target --min-n 20
+      evalkit eval sample-nli -p my-model.jsonl --perturbed robustness-lowercase.jsonl
       evalkit eval sample-nli -p my-model.jsonl --perturbed 3f2a
       evalkit eval sample-nli sample-qa --model echo --model my-model.py:predict
       evalkit eval --suite tweeteval --predictions-dir my-model/
@@ -217,10 +222,12 @@ def eval_command(
     if model_name is not None and not is_asked:
         raise click.UsageError("--model-name is for a model that is asked (--model).")
     unasked: Failures = {}
-    expanded = _expanded(datasets, data, task, files, predictions_dir, suite, registry)
+    plan = plan_of(suite, registry) if suite else None
+    expanded = _expanded(datasets, data, task, files, predictions_dir, plan)
     evaluated = evaluable(expanded, registry, unasked)
     names = [*evaluated]
-    rows = partial(chosen_rows, names, task, options, asking, is_quiet=quiet)
+    splits = plan.splits if plan else {}
+    rows = partial(chosen_rows, names, task, options, asking, splits, is_quiet=quiet)
     if is_asked:
         refuse_what_is_not_asked(names, models, options, asking)
     elif dry_run:
@@ -247,13 +254,16 @@ def eval_command(
                 )
                 work = ask_about_copies(work, models, options, several, folder, out)
             elif predictions_dir is None:
-                work = _jobs(registry, names, files, model, quiet, folder, out)
+                work = _jobs(
+                    registry, names, files, model, quiet, folder, out, bool(plan)
+                )
             else:
-                work = jobs_of_folder(registry, predictions_dir, task, model, quiet)
+                where = predictions_dir, task, model, quiet
+                work = jobs_of_folder(registry, *where, names)
                 task = None
             work, sets = _scored(with_copies(work, options, out), evaluated)
             how = evaluation_options(options, chosen_metrics(registry, metrics, params))
-            shared = Shared(registry, how, task, out, progress)
+            shared = Shared(registry, how, task, out, progress, plan)
             _refuse_nonsense(least, sets, shared)
             judged = plans_of_jobs([*work], shared) if dry_run else []
             results, failed = evaluate_all(work, shared, folder, unasked, len(sets) > 1)
@@ -271,7 +281,7 @@ def eval_command(
         _print(results, table_format, is_named, quiet=quiet, verbose=verbose)
         _print_means(means, options["confidence"], table_format)
         _print_board(suite, out, table_format)
-    _exit_with_code(results, least, failed)
+    _exit_with_code(results, least, failed, plan)
 
 
 def _print_means(means: Sequence[Mean], confidence: float, table_format: str) -> None:
@@ -282,15 +292,9 @@ def _print_means(means: Sequence[Mean], confidence: float, table_format: str) ->
 
     ci = f"{confidence * 100:g} % CI"
     rows = [["benchmark", "model", "metric", "score", ci, "variants"]]
+    shows = cells.score_label, cells.show_value, cells.show_interval
     for mean in means:
-        label, value = cells.score_label(mean.score), cells.show_value(mean.score)
-        shown = [
-            mean.dataset,
-            mean.model,
-            label,
-            value,
-            cells.show_interval(mean.score),
-        ]
+        shown = [mean.dataset, mean.model, *(show(mean.score) for show in shows)]
         rows.append([*shown, f"{len(mean.variants)} of {mean.size}"])
     echo()
     draw(rows, table_format)
@@ -303,11 +307,20 @@ def _print_board(suite: str | None, out: Path, table_format: str) -> None:
     """Print the leaderboard of a suite, as `evalkit leaderboard` does."""
     if suite is None:
         return
-    echo()
     root = click.get_current_context().find_root()
     group: Any = root.command
     arguments = ["leaderboard", str(out), "--suite", suite, "--format", table_format]
-    name, command, rest = group.resolve_command(root, arguments)
+    if table_format == "csv":  # one table is on the standard output
+        echo(f"evalkit: notice: to see it: evalkit {' '.join(arguments)}", err=True)
+        return
+    try:
+        name, command, rest = group.resolve_command(root, arguments)
+    except click.UsageError:
+        echo(
+            "evalkit: notice: no leaderboard without evalkit-commands-report", err=True
+        )
+        return
+    echo()
     command.main(rest, name, standalone_mode=False, parent=root)
 
 
@@ -317,18 +330,17 @@ def _expanded(
     task: str | None,
     files: tuple[str, ...],
     predictions_dir: str | None,
-    suite: str | None,
-    registry: Registry,
+    plan: SuitePlan | None,
 ) -> list[Expansion]:
     """Return the data sets that were named, unless files name them."""
-    if suite is None and predictions_dir is None:
+    if plan is None and predictions_dir is None:
         return expanded_datasets(datasets, data, task)
     if datasets or data or files:
         raise click.UsageError(
-            "--predictions-dir and --suite name the data sets; give them without a "
-            "data set, --data and --predictions."
+            "--predictions-dir or --suite names the data sets; give it without a data "
+            "set, --data and --predictions."
         )
-    return expanded_suite(suite, registry) if suite else []
+    return plan.expanded if plan else []
 
 
 def _scored(
@@ -375,9 +387,15 @@ def _record(result: Result) -> dict[str, Any]:
 
 
 def _exit_with_code(
-    results: list[Result], thresholds: list[Threshold], failed: bool
+    results: list[Result],
+    thresholds: list[Threshold],
+    failed: bool,
+    plan: SuitePlan | None,
 ) -> None:
     """Tell which thresholds are not met; a failure weighs more than they do."""
+    for line in plan.lacking(results) if plan else ():
+        echo(f"evalkit: error: {line}", err=True)
+        failed = True
     perturbed = (run for result in results for run in result.perturbed or ())
     failed = failed or any(result.is_failed for result in (*results, *perturbed))
     lines = []
@@ -401,9 +419,11 @@ def _jobs(
     quiet: bool,
     folder: Path,
     runs: Path,
+    is_suite: bool,
 ) -> list[Job]:
     if not files:
-        return [job for x in datasets for job in jobs_that_ship(registry, x, quiet)]
+        how = quiet, is_suite
+        return [job for x in datasets for job in jobs_that_ship(registry, x, *how)]
     if len(datasets) > 1:
         raise click.UsageError(
             f"-p names predictions on one data set, got {', '.join(datasets)}. Name "

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from evalkit import EvaluationOptions, Registry, Result
+    from evalkit_analysis_suites import SuitePlan
     from evalkit_cli.commands.settings import TaskSettings
 
 
@@ -26,6 +27,7 @@ class Shared(NamedTuple):
     task: str | None
     out: Path
     progress: Callable[[str, float], None]
+    plan: SuitePlan | None
 
 
 def evaluate_all(
@@ -95,13 +97,18 @@ def _evaluate(job: Job, shared: Shared, several: bool) -> Result:
 
 
 def options_of(dataset: str, shared: Shared) -> EvaluationOptions:
-    """Return the options for a data set, with the metrics that settings add."""
-    if shared.options.metrics is not None:
-        return shared.options
+    """Return the options for a data set, with the metrics that others add."""
+    options, extra = shared.options, tuple[str, ...]()
+    if shared.plan is not None:
+        extra = tuple(shared.plan.metrics.get(dataset, ()))
+        split = shared.plan.splits.get(dataset, options.split)
+        options = replace(options, extra_metrics=extra, split=split)
+    if options.metrics is not None:
+        return options
     settings = _task_settings(shared.registry, dataset, shared.task)
     return replace(
-        shared.options,
-        extra_metrics=settings.eval_metrics,
+        options,
+        extra_metrics=(*settings.eval_metrics, *extra),
         perf_metric=settings.perf_metric,
     )
 

@@ -46,6 +46,7 @@ def merge_command(
       evalkit merge 3f2a 91bc
       evalkit merge runs/part-1/* runs/part-2/* --dataset whole --model my-model
 
+    A RUN is a path, the start of an id, `latest` or a model, also as MODEL@DATASET.
     Neither data nor predictions are needed: the examples in the run folders are joined
     and scored. Scores and intervals are those of a single run over all examples. Runs
     that share examples, were made in other ways, or hold no answers are refused.
@@ -59,12 +60,7 @@ def merge_command(
     from evalkit_cli.printing.run_views import print_new_run
 
     with plugin_output_to_stderr(), watched(quiet) as progress:
-        result = merge(
-            run_paths(runs, folder, quiet=quiet),
-            dataset=dataset,
-            model=model,
-            folder=folder,
-            out=folder,
-            progress=progress,
-        )
+        where: Any = {"folder": folder, "out": folder, "progress": progress}
+        paths = run_paths(runs, folder, quiet=quiet)
+        result = merge(paths, dataset=dataset, model=model, **where)
     print_new_run(result, quiet=quiet, **how)

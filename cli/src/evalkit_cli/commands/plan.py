@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -32,12 +33,7 @@ _POINTS = "pt"
     help="Difference between two models to detect: 2pt (percentage points), or a "
     "number in the stored unit, in which proportions are 0 to 1.",
 )
-@click.option(
-    "-m",
-    "--metric",
-    metavar="NAME",
-    help="Plan for this score of the run; default: the main one.",
-)
+@click.option("-m", "--metric", metavar="NAME", help="Metric. Default: the main one.")
 @setting(
     "--tags",
     type=click.IntRange(min=1),
@@ -72,6 +68,7 @@ def plan_command(
       evalkit plan base new --detect 2pt --tags 10
       evalkit plan 3f2a --detect 0.5 --metric squad-f1 --power .9 --json
 
+    A RUN is a path, the start of an id, `latest` or a model, also as MODEL@DATASET.
     With two runs on the same data, the variance of their difference is measured. One
     run does not tell how alike two models' scores are: then there is a row for each of
     some correlations. Where a run has clusters, or several answers per example, the
@@ -97,16 +94,9 @@ def plan_command(
                     f"{name} is no proportion: give the difference in its own unit, "
                     f"without {_POINTS}"
                 )
-        found = plan(
-            first,
-            paths[1] if len(runs) == _MOST_RUNS else None,
-            detect=size,
-            metric=metric,
-            tags=tags,
-            power=power,
-            confidence=confidence,
-            folder=folder,
-        )
+        second = paths[1] if len(runs) == _MOST_RUNS else None
+        how: Any = {"detect": size, "metric": metric, "tags": tags, "power": power}
+        found = plan(first, second, confidence=confidence, folder=folder, **how)
     if as_json:
         echo_json(found.to_dict())
         return
@@ -121,11 +111,8 @@ def _read_size(given: str) -> tuple[float, bool]:
     except ValueError:
         size = math.nan
     if not (size > 0 and math.isfinite(size)):
-        hint = (
-            f" A % could be meant of the score or of all: {given[:-1]}pt are points."
-            if given.endswith("%")
-            else ""
-        )
+        hint = f" A % could be meant of the score or of all: {given[:-1]}pt are points."
+        hint *= given.endswith("%")
         raise click.UsageError(
             f"--detect {given!r} is not of the form 2pt (percentage points) or 0.02 "
             f"(as stored).{hint}"

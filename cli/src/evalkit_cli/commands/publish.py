@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 @click.option("--task", metavar="NAME", help="The task of a file.")
 @click.option("--split", metavar="NAME", help="Split of a dataset.")
 @click.option(
-    "--name",
-    metavar="NAME",
-    help="Name to publish a dataset under. Default: its own.",
+    "--name", metavar="NAME", help="Name to publish a dataset under. Default: its own."
 )
 @click.option(
     "--perturb-prefix",

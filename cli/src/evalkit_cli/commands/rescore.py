@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,9 @@ from evalkit_cli.options.runs import new_run_options
 from evalkit_cli.options.scoring import jobs_option, observer_option
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import echo, echo_json, plugin_output_to_stderr
+
+if TYPE_CHECKING:
+    from evalkit.catalog import Bound
 
 
 @click.command("rescore")
@@ -75,11 +78,14 @@ def rescore_command(
     shared: dict[str, Any] = {"data": data, "folder": folder, "out": folder}
     shared |= {"jobs": jobs, "observers": observers, "registry": registry}
     with plugin_output_to_stderr(), watched(quiet) as progress:
-        chosen = chosen_metrics(registry, metrics, params) or ()
-        paths = _leaves(folder) if is_all else run_paths([run], folder, quiet=quiet)
-        for path in paths:
+        chosen = chosen_metrics(registry, metrics, params) or []
+        if is_all:
+            targets = _leaves(folder, chosen)
+        else:
+            targets = [(run_paths([run], folder, quiet=quiet)[0], chosen)]
+        for path, lacking in targets:
             try:
-                results.append(rescore(path, chosen, progress=progress, **shared))
+                results.append(rescore(path, lacking, progress=progress, **shared))
             except EvalkitError as error:
                 if not is_all:
                     raise
@@ -91,18 +97,34 @@ def rescore_command(
         echo_json([result.to_dict() for result in results])
     else:
         form, names = how.pop("table_format"), {str(each.dataset) for each in results}
-        for name in [None] if form == "csv" else sorted(names):
+        for name in [None] if form == "csv" and results else sorted(names):
             group = [each for each in results if name in (None, each.dataset)]
             print_report(group, form, quiet=quiet, **how)
     if is_failed or any(result.is_failed for result in results):
         raise click.exceptions.Exit(1)
 
 
-def _leaves(folder: Path) -> list[Path]:
-    """Return the complete runs of original examples that have no rescored run."""
+def _leaves(folder: Path, metrics: list[Bound]) -> list[tuple[Path, list[Bound]]]:
+    """Return the complete runs of original examples, and the metrics that each lacks.
+
+    Runs that were rescored are left out: the newer ones hold their scores, too.
+    """
+    from evalkit.errors import StorageError
+    from evalkit.reporting import count_of
     from evalkit.runs import list_runs
 
-    runs = [each for each in list_runs(folder) if each.is_named]
+    named = [each for each in list_runs(folder) if each.is_named]
+    runs = [each for each in named if each.record.perturbation is None]
+    if not runs:
+        raise StorageError(f"{folder}: no complete run found")
     parents = {each.record.parent for each in runs}
-    kept = [each for each in runs if each.record.fingerprint not in parents]
-    return [each.path for each in kept if each.record.perturbation is None]
+    leaves = [each for each in runs if each.record.fingerprint not in parents]
+    targets = [
+        (leaf.path, [x for x in metrics if x.name not in leaf.record.metric_names])
+        for leaf in leaves
+    ]
+    lacking = [target for target in targets if target[1]]
+    if skipped := len(leaves) - len(lacking):
+        text = f"{count_of(skipped, 'run')} skipped: all metrics are there already"
+        echo(f"evalkit: notice: {text}", err=True)
+    return lacking

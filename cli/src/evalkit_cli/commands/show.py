@@ -142,8 +142,10 @@ def show_command(
       evalkit show datasets/sample-nli -n 3
       evalkit show ./bench.yaml
       evalkit show latest
+      evalkit show 3f2a --format latex
       evalkit show 3f2a --by functionality,target --by answer
       evalkit show 3f2a --wrong --tag functionality:negation -n 50
+      evalkit show 3f2a --wrong --data my-set.jsonl
       evalkit show 3f2a --unparsed
       evalkit show 3f2a --flips gender-swap
       evalkit show gpt@hatecheck --confusion --json

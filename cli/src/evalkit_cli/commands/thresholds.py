@@ -260,13 +260,9 @@ def _why_not_met(score: Score, threshold: Threshold) -> str | None:
                 f"{score.reason or score.ci_method}"
             )
         found, what = bound, f"has the {threshold.bound} bound"
-    if score.higher_is_better is False:
-        is_met = found <= threshold.value
-        side = "above"
-    else:
-        is_met = found >= threshold.value
-        side = "under"
-    if is_met:
+    is_cost, least = score.higher_is_better is False, threshold.value
+    side = "above" if is_cost else "under"
+    if found <= least if is_cost else found >= least:
         return None
     shown, asked = f"{found:.6g}", f"{threshold.value!r}"
     if float(shown) == threshold.value:

@@ -84,6 +84,7 @@ def validate_command(
     \b
     Examples:
       evalkit validate hatecheck
+      evalkit validate --data my-set.csv --task nli
       evalkit validate hatecheck -p my-model.jsonl --problems problems.jsonl
 
     Exit codes: 0 an evaluation would not refuse; 1 it would, or an error; 2 wrong

@@ -46,6 +46,7 @@ def verify_command(
       evalkit verify 3f2a --json
       evalkit verify my-model -p my-model.jsonl
 
+    A RUN is a path, the start of an id, `latest` or a model, also as MODEL@DATASET.
     First the SHA-256 of every file is checked. Then scores and intervals are computed
     from the answers and predictions in the run folder, by the metrics that are
     installed now. The report also says what has changed since: versions and source

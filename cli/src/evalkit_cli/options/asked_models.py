@@ -55,16 +55,21 @@ def chosen_rows(
     task: str | None,
     options: Mapping[str, Any],
     asking: Mapping[str, Any],
+    splits: Mapping[str, str],
     progress: Callable[[str, float], None],
     is_quiet: bool,
 ) -> list[Chosen]:
     """Read which examples are asked about, of each data set."""
-    filters = read_filters(options["filters"])
     split, limit = options["split"], options["limit"]
-    adapters = read_adapters(options["adapters"])
-    rows = (task, split, limit, filters, adapters, read_map(options["mapped"], "--map"))
+    filters, adapters = read_filters(options["filters"]), options["adapters"]
+    rows = (
+        limit,
+        filters,
+        read_adapters(adapters),
+        read_map(options["mapped"], "--map"),
+    )
     how = (asking, progress, is_quiet)
-    return [Chosen(dataset, *rows, *how) for dataset in datasets]
+    return [Chosen(x, task, splits.get(x, split), *rows, *how) for x in datasets]
 
 
 def refuse_what_is_not_asked(

@@ -13,6 +13,7 @@ from evalkit_cli.printing.streams import echo, echo_json, plugin_output_to_stder
 
 if TYPE_CHECKING:
     from evalkit import EvalkitError, Registry
+    from evalkit_analysis_suites import SuitePlan
     from evalkit_benchmarks_declared import Expansion
 
 Failures = dict[str, list[tuple[Job, "EvalkitError"]]]
@@ -56,13 +57,15 @@ def expanded_datasets(
     return [expand_dataset(name, registry) for name in found]
 
 
-def expanded_suite(suite: str, registry: Registry) -> list[Expansion]:
-    """Return what the datasets of a suite stand for; `evaluable` checks them all."""
-    from evalkit_analysis_suites import find_suite, name_datasets
+def plan_of(suite: str, registry: Registry) -> SuitePlan:
+    """Return what to evaluate for a suite, and say what cannot be."""
+    from evalkit_analysis_suites import plan_suite
 
-    names = name_datasets(find_suite(suite, registry), registry)
-    expanded = [(name, expand_dataset(name, registry)) for name in names]
-    return [each._replace(name=each.name or name) for name, each in expanded]
+    with plugin_output_to_stderr():
+        plan = plan_suite(suite, registry)
+    for notice in plan.notices:
+        echo(f"evalkit: notice: {notice}", err=True)
+    return plan
 
 
 def expand_dataset(name: str, registry: Registry) -> Expansion:
@@ -79,18 +82,19 @@ def evaluable(
     """Return what can be evaluated, by what is asked; note variants that cannot."""
     found: dict[str, Sequence[str]] = {}
     for each in expanded:
-        found.update(each.evaluated)
+        refused: dict[str, EvalkitError] = {}
         if each.name:
             from evalkit_benchmarks_declared import find_refused
 
             names = [name for several in each.evaluated.values() for name in several]
             with plugin_output_to_stderr():
                 refused = dict(find_refused(names, registry))
-            for asked, several in each.evaluated.items():
-                found[asked] = [name for name in several if name not in refused]
             for name, error in refused.items():
                 job = Job(name, None, name)
                 failures.setdefault(str(error), []).append((job, error))
+        for asked, several in each.evaluated.items():  # a suite may name one twice
+            kept = (name for name in several if name not in refused)
+            found[asked] = [*dict.fromkeys([*found.get(asked, ()), *kept])]
     found = {asked: names for asked, names in found.items() if names}
     if failures and not found:
         first = next(iter(failures.values()))[0][1]

@@ -61,12 +61,7 @@ class InputFile(click.Path):
     def __init__(self, *, dir_okay: bool = False) -> None:
         super().__init__(exists=True, dir_okay=dir_okay, path_type=Path)
 
-    def convert(
-        self,
-        value: Any,
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> Any:
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Take a URI as it is."""
         from evalkit.places import is_remote
 
@@ -81,12 +76,7 @@ class RunsFolder(click.Path):
     def __init__(self) -> None:
         super().__init__(file_okay=False, path_type=Path)
 
-    def convert(
-        self,
-        value: Any,
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> Any:
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return the path; a URI without a bucket would be one of another bucket."""
         if ":///" in str(value):
             from evalkit.errors import DataError
@@ -148,24 +138,26 @@ several_data_options = apply(
 )
 """The same of one or several data sets."""
 
+
+def read_names(_context: Any, option: click.Parameter, given: Any) -> list[str] | None:
+    """Read names that are joined by commas; None for none."""
+    if given is None:
+        return None
+    names = [name.strip() for name in given.split(",")]
+    if not all(names):
+        form = str(option.metavar).replace("|", " or ")
+        raise click.UsageError(f"{option.opts[0]} {given!r} is not of the form {form}.")
+    return names
+
+
 cluster_option = setting(
     "--cluster",
     metavar="COLUMN[,…]",
-    callback=lambda _context, _option, given: _columns(given),
+    callback=lambda *given: read_names(*given) or [],
     help="Column, or columns joined by commas, whose equal values mark examples that "
     "are not independent, such as questions about one text.",
 )
 """The parameter `cluster` of `evalkit.evaluate`."""
-
-
-def _columns(given: str | None) -> list[str]:
-    """Read columns that are joined by commas."""
-    if given is None:
-        return []
-    names = [name.strip() for name in given.split(",")]
-    if not all(names):
-        raise click.UsageError(f"--cluster {given!r} is not of the form COLUMN[,…].")
-    return names
 
 
 policy_options = apply(
@@ -241,16 +233,6 @@ extract_option = setting(
     "dataset's.",
 )
 """The parameter `extract` of `evalkit.evaluate`."""
-
-
-def read_names(given: str | None) -> list[str] | None:
-    """Read names that are joined by commas; None for none."""
-    if given is None:
-        return None
-    names = [name.strip() for name in given.split(",")]
-    if not all(names):
-        raise click.UsageError(f"--keep {given!r} is not of the form NAME[,…] or none.")
-    return names
 
 
 def read_map(given: tuple[str, ...], option: str) -> dict[str, str]:

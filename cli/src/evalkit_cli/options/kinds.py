@@ -28,9 +28,7 @@ class KindOfPlugins(click.ParamType[str]):
 
     name = "kind"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> str:
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
         """Return the kind."""
         from difflib import get_close_matches
 

@@ -149,7 +149,9 @@ def name_standard_input(message: str, folder: Path) -> str:
     return message.replace(str(folder / _STDIN_NAME), "standard input")
 
 
-def jobs_that_ship(registry: Registry, dataset: str, quiet: bool) -> list[Job]:
+def jobs_that_ship(
+    registry: Registry, dataset: str, quiet: bool, is_member: bool = False
+) -> list[Job]:
     """Make a job of each file of predictions that ships with a data set."""
     from evalkit.catalog import is_file_name
 
@@ -157,11 +159,12 @@ def jobs_that_ship(registry: Registry, dataset: str, quiet: bool) -> list[Job]:
     if not is_file_name(dataset):
         bound = registry.load("datasets", dataset)
         shipped = bound.attributes["example_predictions"]
+    none = f"{dataset} ships no predictions; give some with --predictions FILE."
+    if not shipped and not is_member:
+        raise click.UsageError(none)
     if not shipped:
-        raise click.UsageError(
-            f"{dataset} ships no predictions; give some with --predictions FILE."
-        )
-    if not quiet:
+        echo(f"evalkit: error: {none}", err=True)
+    elif not quiet:
         names = ", ".join(shipped)
         echo(
             f"no --predictions given: scoring those that ship with {dataset} ({names})",
@@ -171,9 +174,14 @@ def jobs_that_ship(registry: Registry, dataset: str, quiet: bool) -> list[Job]:
 
 
 def jobs_of_folder(
-    registry: Registry, given: str, task: str | None, model: str | None, quiet: bool
+    registry: Registry,
+    given: str,
+    task: str | None,
+    model: str | None,
+    quiet: bool,
+    datasets: Sequence[str],
 ) -> list[Job]:
-    """Make a job of each file in a folder that is named after a data set."""
+    """Make a job of each file in a folder that is named after a data set (of these)."""
     from evalkit.catalog import MANIFEST_FILE, local_path, model_name
     from evalkit.errors import DataError
 
@@ -188,7 +196,7 @@ def jobs_of_folder(
         raise DataError(
             f"{folder}: cannot be read: {error.strerror or error}"
         ) from error
-    known = {found.name for found in registry.catalog.of_kind("datasets")}
+    known = {*datasets} or {x.name for x in registry.catalog.of_kind("datasets")}
     if task is not None:
         registry.select("tasks", task)
     chosen: dict[str, Path] = {}
@@ -206,6 +214,7 @@ def jobs_of_folder(
         else:
             chosen[name] = path
     wanted = f"data set of the task {task}" if task else "data set that is installed"
+    wanted = "data set of the suite" if datasets else wanted
     shown = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
     if not chosen:
         inner = [f"{path.name}/" for path in sorted(folder.iterdir()) if path.is_dir()]
@@ -215,6 +224,8 @@ def jobs_of_folder(
             f"{shown or none}. A data set of your own is evaluated by --data FILE "
             "-p FILE"
         )
+    for name in datasets:  # the evaluation says that the file is missing
+        chosen.setdefault(name, folder / f"{name}.jsonl")
     if others and not quiet:
         echo(f"left out, as named after no {wanted}: {shown}", err=True)
     model = model or folder.resolve().name

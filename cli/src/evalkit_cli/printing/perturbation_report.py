@@ -30,20 +30,7 @@ def print_summary(
     quiet: bool,
     to_stderr: bool,
 ) -> None:
-    """Print how many examples each perturbation changed, and some of them.
-
-    Args:
-        summary: What was done.
-        source: The data set or file, as it was named.
-        task: The task, where it is a file.
-        selection: The options that chose examples, as they were given.
-        again: Whether the examples may be copies themselves.
-        pairs: Examples of each perturbation to show.
-        show_text: Whether sensitive texts are shown whole.
-        as_json: Print JSON.
-        quiet: Print the numbers only.
-        to_stderr: Whether stdout holds the rows.
-    """
+    """Print how many examples each perturbation changed, and some of them."""
     if as_json:
         echo_json(_as_json(summary, show_text))
         return

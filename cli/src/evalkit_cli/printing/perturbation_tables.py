@@ -132,9 +132,7 @@ def _tables(
 
 
 def _heading(
-    name: str,
-    scores: Mapping[str | None, OfGroup],
-    is_uncertain: bool,
+    name: str, scores: Mapping[str | None, OfGroup], is_uncertain: bool
 ) -> str:
     family = name.removeprefix("family:")
     heading = f"Under {name}"
@@ -147,9 +145,7 @@ def _heading(
     return f"{heading}, largest drop first{unit}:"
 
 
-def _worst_first(
-    scores: Mapping[str | None, OfGroup],
-) -> list[str | None]:
+def _worst_first(scores: Mapping[str | None, OfGroup]) -> list[str | None]:
     from evalkit.reporting import UNTAGGED
 
     def place(tag: str | None) -> tuple[bool, bool, float, str]:
@@ -164,11 +160,7 @@ def _n(scores: OfGroup) -> int:
 
 
 def _row(
-    name: str,
-    scores: OfGroup,
-    bounds: Bounds,
-    is_tested: bool,
-    with_unit: bool,
+    name: str, scores: OfGroup, bounds: Bounds, is_tested: bool, with_unit: bool
 ) -> list[str]:
     if is_tested:
         scores = with_drop_adjusted(scores)

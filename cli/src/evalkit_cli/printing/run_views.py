@@ -143,10 +143,7 @@ def _is_right_or_wrong(found: WrongAnswers) -> bool:
 
 
 def _draw_wrong(
-    found: WrongAnswers,
-    rows: Sequence[dict[str, Any]],
-    texts: Texts,
-    table_format: str,
+    found: WrongAnswers, rows: Sequence[dict[str, Any]], texts: Texts, table_format: str
 ) -> None:
     header = [*_WRONG_COLUMNS, *texts.keys]
     if found.metric is not None:

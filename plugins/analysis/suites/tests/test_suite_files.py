@@ -1,7 +1,6 @@
 """Suites that packages and files hold, and their evaluation by one command."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -42,6 +41,7 @@ def run(*arguments: str) -> Done:
         ),
         ("suite: s\nof: [a]\nrank: {method: dynascore}", "3: rank.perf: name a member"),
         ("suite: s\nof: [a]\nrank: {method: elo, perf: a}", "3: rank.perf: "),
+        ("suite: s\nof: [a]\nrank: {method: elo, weights: {a: 1}}", "3: rank: weights"),
         ("suite: s\nof: [{name: g, of: [a]}]\nover: [language]", "over: the members"),
         ("suite: s\nof: [a]\nmean: median", "3: mean: input should be 'macro'"),
         ("suite: s\nof: [a]\nnormalise: {low: 1, high: 1}", "low and high must differ"),
@@ -99,20 +99,48 @@ def test_one_failing_member_does_not_take_the_rest(
     assert "no data set 'not-there'" in done.stderr
     assert "out of memory" in done.stderr
     reason = "no score for not-there (no run), sample-nli (no run)"
-    assert f"s: no value for model: {reason}" in " ".join(done.stdout.split())
+    assert f"s: no value for model-answer: {reason}" in " ".join(done.stdout.split())
     assert run("eval", "sample-nli", "--suite", "s.yaml").exit_code == 2
+
+
+def test_metrics_of_a_suite_are_computed_and_members_without_a_score_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    leaf = '{data: sample-nli, metric: "macro-f1:labels=seen"}'
+    Path("s.yaml").write_text(f"suite: s\nof: [{leaf}]\n")
+    done = run("eval", "--suite", "s.yaml", "--model", "constant:answer=neutral")
+    assert done.exit_code == 0, done.stderr
+    assert "macro-f1:labels=seen in %" in done.stdout
+    csv = run("eval", "--suite", "s.yaml", "--format", "csv")  # of models that it ships
+    assert csv.exit_code == 0
+    assert csv.stdout.count("higher_is_better") == 1
+    assert "to see it: evalkit leaderboard runs --suite s.yaml" in csv.stderr
+    worst = "{family: robustness, computed_on: worst}"
+    lacking = [
+        f"{{name: worst, data: sample-nli, metric: accuracy, perturbation: {worst}}}",
+        "{data: sample-sentiment, metric: acuracy}",
+        "{name: g, of: {tag: no-such}}",
+    ]
+    Path("s.yaml").write_text(f"suite: s\nof: [{', '.join([leaf, *lacking])}]\n")
+    done = run("eval", "--suite", "s.yaml")
+    assert done.exit_code == 1
+    assert "on worst: the run" in done.stderr
+    assert "evalkit eval sample-nli --perturbed FILE|RUN" in done.stderr
+    assert "no metric 'acuracy'; did you mean accuracy" in done.stderr
+    assert "no installed dataset has the tag no-such" in done.stderr
 
 
 def test_files_of_a_folder_are_those_of_the_suite(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("s.yaml").write_text("suite: s\nof: [sample-nli]\n")
+    Path("s.yaml").write_text("suite: s\nof: [sample-nli, sample-qa]\n")
     Path("mine").mkdir()
-    for name, label in (("sample-nli", "neutral"), ("sample-sentiment", "positive")):
-        count = 90 if name == "sample-nli" else 135
-        Path("mine", f"{name}.txt").write_text(f"{label}\n" * count)
+    for name in ("sample-nli", "sample-sentiment", "sample-qaa"):
+        Path("mine", f"{name}.txt").write_text("neutral\n" * 90)
     done = run("eval", "--suite", "s.yaml", "--predictions-dir", "mine")
-    assert done.exit_code == 0, done.stderr
-    found: list[Any] = [each.record.dataset for each in list_runs("runs")]
-    assert found == ["sample-nli"]
+    assert done.exit_code == 1
+    assert "of the suite: sample-qaa.txt, sample-sentiment.txt" in done.stderr
+    assert "mine/sample-qa.jsonl: there is no such file" in done.stderr
+    assert [each.record.dataset for each in list_runs("runs")] == ["sample-nli"]

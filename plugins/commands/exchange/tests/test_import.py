@@ -170,8 +170,7 @@ def test_helm_runs_of_several_scenarios_are_ordinary_datasets(tmp_path: Path) ->
     done = invoke("import", tmp_path / "v1", "-o", runs)
     assert (done.exit_code, "6 runs written" in done.stderr) == (0, True)
     board = invoke("leaderboard", runs).stdout
-    names = ("helm-parity-k-1", "helm-parity-k-2", "helm-sums")
-    assert all(name in board for name in names)
+    assert all(f"helm-{x}" in board for x in ("parity-k-1", "parity-k-2", "sums"))
     dataset = runs / "imported" / "helm-sums.yaml"
     rows = [{"id": f"id{n}", "answer": "Even"} for n in (2, 4, 6)]
     assert evalkit.evaluate(str(dataset), rows)["helm-exact-match"].value == 1
@@ -179,9 +178,12 @@ def test_helm_runs_of_several_scenarios_are_ordinary_datasets(tmp_path: Path) ->
     arguments = ("perturb", dataset, "--perturbation", "lowercase", "-o", changed)
     assert invoke(*arguments).exit_code == 0
     assert '"input": "is 2 even?"' in changed.read_text(encoding="utf-8")
-    for metric in ("quasi-exact-match", "accuracy"):
+    for metric in ("quasi-exact-match", "accuracy", "accuracy"):
         done = invoke("rescore", "--all", "-m", metric, "-o", runs)
         assert done.exit_code == 0
+    assert "6 runs skipped" in done.stderr
+    done = invoke("rescore", "--all", "-m", "accuracy", "-o", tmp_path / "none")
+    assert "none: no complete run found" in done.stderr
     every = [read_run(each.path) for each in list_runs(runs)]
     assert len([run for run in every if "quasi-exact-match" in run]) == 12
     assert len([run for run in every if "accuracy" in run]) == 6

@@ -92,13 +92,6 @@ def run_verdicts(leaves: Sequence[Mapping[str, Cell]]) -> Verdicts:
     """Compare each pair of models on each example that both have a score of.
 
     The better score wins; scores that differ by 0.001 or less are a tie.
-
-    Args:
-        leaves: Cells by model of members without children.
-
-    Raises:
-        EvalkitError: A metric has no scores of single examples, or no two models have
-            scores of one example.
     """
     parts = [part for cells in leaves for part in _compare(cells)]
     if not any(part.height for part in parts):

@@ -24,6 +24,9 @@ from evalkit_benchmarks_declared import expand
 
 Scales = tuple[Normalisation, ...]
 
+NO_DATASETS = "datasets tagged "
+"""Begins the name of a member that stands for a tag that no dataset has."""
+
 
 class Branch(NamedTuple):
     """A member of a suite whose datasets are known."""
@@ -76,8 +79,7 @@ class Members:
         elif node.normalise is not None:
             scales = (node.normalise, *scales)
         children: list[Branch] = []
-        listed = node.of if isinstance(node.of, list) else self.tagged(node.of)
-        for child in listed:
+        for child in self.listed(node):
             if isinstance(child, Group):
                 flat = node.flatten and not isinstance(child.mean, Weights)
                 group = child.model_copy(update={"flatten": flat or child.flatten})
@@ -122,7 +124,23 @@ class Members:
                 self._pool.notices.append(str(error))
         return self._loaded[reference]
 
-    def tagged(self, chosen: Tagged) -> list[Leaf]:
+    def listed(self, node: Node) -> Sequence[str | Leaf | Group]:
+        """Return the members of a node; those with a tag if it names one."""
+        if isinstance(node.of, list):
+            return node.of
+        # without one, a member without a run says so
+        none = f"{NO_DATASETS}{node.of.tag}"
+        return self._tagged(node.of) or [Leaf(data=none, metric=node.of.metric)]
+
+    def leaves(self, node: Node) -> Iterator[Leaf]:
+        """Yield the datasets of a node as it names them."""
+        for child in self.listed(node):
+            if isinstance(child, Group):
+                yield from self.leaves(child)
+            else:
+                yield Leaf(data=child) if isinstance(child, str) else child
+
+    def _tagged(self, chosen: Tagged) -> list[Leaf]:
         """Return the datasets that declare a tag, those with runs first."""
         installed = self._registry.catalog.of_kind("datasets")
         expanded = (expand(each.name, self._registry) for each in installed)
@@ -131,9 +149,7 @@ class Members:
         names = dict.fromkeys([*self._pool.datasets, *loaded])
         about = {name: self._about(name) for name in names}
         tagged = [name for name, own in about.items() if own and chosen.tag in own.tags]
-        # without one, a member without a run says so
-        found = tagged or [f"datasets tagged {chosen.tag}"]
-        return [Leaf(data=name, metric=chosen.metric) for name in found]
+        return [Leaf(data=name, metric=chosen.metric) for name in tagged]
 
     def _variants(self, leaf: Leaf, scales: Scales) -> tuple[Branch, ...]:
         """Return a branch for each variant that the reference leaves open."""
@@ -192,16 +208,3 @@ class Members:
         if facet == "language":
             values = values or [*about.languages]
         return values[0] if len(values) == 1 else None
-
-
-def name_datasets(node: Node, registry: Registry) -> list[str]:
-    """Return the datasets of a suite, as `evalkit eval` takes them."""
-    members = Members(RunPool({}, {}, [], {}), registry)
-    names: dict[str, None] = {}
-    listed = node.of if isinstance(node.of, list) else members.tagged(node.of)
-    for child in listed:
-        if isinstance(child, Group):
-            names |= dict.fromkeys(name_datasets(child, registry))
-        else:
-            names[child if isinstance(child, str) else child.reference] = None
-    return [*names]

@@ -215,7 +215,9 @@ def _cell(leaf: Leaf, metric: str, run: Result) -> Cell:
             return Cell(score, (run,), int(score.value is not None))
     what = " of ".join(filter(None, (metric or "main score", leaf.tag, under)))
     reason = f"the run {run.run_id} has no score {what}"
-    if metric not in run:
+    if leaf.perturbation is not None:
+        reason += f". Add it: evalkit eval {leaf.data} --perturbed FILE|RUN"
+    elif metric not in run:
         reason += f". Score it: evalkit rescore {run.run_id} -m {metric}"
     null = make_score(metric=metric, split=run.record.split, reason=reason)
     return Cell(null, (run,), 0)

@@ -128,12 +128,12 @@ class Collection:
     @cached_property
     def differences(self) -> dict[tuple[int, int], list[Difference]]:
         """What tells kinds of runs of one dataset apart, by both of them."""
-        found = {}
+        differences = {}
         for runs in self.datasets.values():
             kinds = {run.kind: run.record for run in runs}
             for (first, one), (second, other) in permutations(kinds.items(), 2):
-                found[first, second] = find_differences(one, other)
-        return found
+                differences[first, second] = find_differences(one, other)
+        return differences
 
     def groups(self, dataset: str) -> list[RunGroup]:
         """Put runs of a dataset together whose main scores are comparable."""
@@ -146,7 +146,7 @@ class Collection:
                     groups.append(members)
                 members.append(run)
         groups.sort(key=lambda members: (members[0].perturbation, -len(members)))
-        found: list[RunGroup] = []
+        ordered: list[RunGroup] = []
         first: dict[str, list[SiteRun]] = {}
         for members in groups:
             main = first.setdefault(members[0].perturbation, members)
@@ -154,8 +154,8 @@ class Collection:
             best = sorted(
                 members, key=lambda run: sort_key(run.model, headline_of(run))
             )
-            found.append(RunGroup(best, why))
-        return found
+            ordered.append(RunGroup(best, why))
+        return ordered
 
     def _apart(self, members: Sequence[SiteRun], run: SiteRun) -> str:
         """Say why a main score cannot stand beside others; "" if it can."""
@@ -215,7 +215,7 @@ def headline_of(run: SiteRun) -> Score:
 def _sorted_by(
     runs: Iterable[SiteRun], key: Callable[[SiteRun], str]
 ) -> dict[str, list[SiteRun]]:
-    found: dict[str, list[SiteRun]] = {}
+    by_name: dict[str, list[SiteRun]] = {}
     for run in runs:
-        found.setdefault(key(run), []).append(run)
-    return dict(sorted(found.items()))
+        by_name.setdefault(key(run), []).append(run)
+    return dict(sorted(by_name.items()))

@@ -109,11 +109,11 @@ def _wrong_answers(result: Result, most: int) -> Markup | None:
             for row in wrong.rows.head(most).iter_rows(named=True)
         ]
         what = f"do not have the best {wrong.metric}" if wrong.metric else "are wrong"
-        said = f"{count} of {count_of(wrong.n, 'example')} {what}"
-        said += f"; the first {most} are shown." if count > most else "."
+        summary = f"{count} of {count_of(wrong.n, 'example')} {what}"
+        summary += f"; the first {most} are shown." if count > most else "."
         header, rows = without_empty_columns(header, rows)
         body = fragment(
-            element("p", said, class_="note"),
+            element("p", summary, class_="note"),
             table(header, rows, texts=range(6), caption="Examples", class_="examples")
             if rows
             else None,

@@ -65,10 +65,10 @@ def index_script(collection: Collection, facets: Iterable[Facets]) -> str:
                 each.field == "metric" and each.name,
                 each.is_minor,
             ]
-            for each in found
+            for each in listed
         ]
-        for (first, second), found in collection.differences.items()
-        if found
+        for (first, second), listed in collection.differences.items()
+        if listed
     }
     value = {"runs": runs, "sets": [*numbers], "differences": differences}
     return f"window.evalkitSite = {script_json({**value, 'scores': {}})};\n"

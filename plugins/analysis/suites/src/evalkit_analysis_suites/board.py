@@ -14,8 +14,9 @@ from evalkit import Registry, Score
 from evalkit.errors import DataError, EvalkitError
 from evalkit.statistics.clusters import Floats
 from evalkit_analysis_ratings.draws import REPLICATES
-from evalkit_analysis_ratings.ranks import Columns, Dynascore, rate
+from evalkit_analysis_ratings.ranks import Columns, rate
 from evalkit_analysis_ratings.records import Cell, Rating, make_score
+from evalkit_analysis_suites.dynascore import rate_dynascore
 from evalkit_analysis_suites.members import Members
 from evalkit_analysis_suites.records import Board
 from evalkit_analysis_suites.runs import RunPool, choose_cells, find_pool
@@ -26,6 +27,7 @@ from evalkit_analysis_suites.tree import (
     Values,
     draw_values,
     evaluate,
+    min_degrees,
     sample_names,
 )
 
@@ -153,12 +155,12 @@ def _rating(
                 drawn[:, column, place] = value.draws
     draws: Floats | str = lacking[0] if lacking else drawn
     names = tuple(part.member.name for part in parts)
-    columns = Columns(tuple(models), names, values, tuple(directions), draws)
-    if rank.perf is None:
+    degrees = [min_degrees(part.values.values()) for part in parts]
+    columns = Columns(tuple(models), names, values, tuple(directions), draws, degrees)
+    if rank.method != "dynascore":
         return rate(columns, rank.method, context.confidence)
-    settings = Dynascore(rank.perf, rank.weights, rank.offset)
-    rating = rate(columns, rank.method, context.confidence, settings)
-    perf = dict(zip(names, parts, strict=True))[rank.perf].values.values()
+    rating = rate_dynascore(columns, rank)
+    perf = dict(zip(names, parts, strict=True))[str(rank.perf)].values.values()
     kinds = {(value.score.unit, value.score.scale) for value in perf}
     unit, scale = kinds.pop() if len(kinds) == 1 else ("", 1.0)
     shown = {m: s._replace(unit=unit, scale=scale) for m, s in rating.scores.items()}

@@ -11,7 +11,6 @@ import numpy as np
 from evalkit.statistics.clusters import Floats, Integers
 from evalkit.statistics.intervals import Interval, without_interval
 from evalkit.statistics.student_t import (
-    CLOSEST_CONFIDENCE,
     normal_quantile,
     t_quantile,
 )
@@ -243,6 +242,6 @@ def _stretch(quantile: float, degrees: float) -> float:
     """Stretch a quantile for few units, as Student's t does a normal one."""
     if math.isinf(degrees):
         return quantile
-    level = min(math.erf(quantile / math.sqrt(2)), 1 - CLOSEST_CONFIDENCE)
+    level = min(math.erf(quantile / math.sqrt(2)), 1 - 1e-9)
     t, z = (t_quantile(level, degrees), normal_quantile(level)) if level > 0 else (1, 1)
     return quantile * t / z * math.sqrt(1 + 1 / degrees)

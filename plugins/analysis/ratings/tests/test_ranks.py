@@ -215,7 +215,7 @@ def test_an_order_that_all_replicates_share_is_certain() -> None:
         (1, 1),
         *[(0.25, 0.25)] * 2,
     ]
-    assert found.scores["a"].flag == "no variation in the replicates"
+    assert found.scores["a"].flag == "nearly all replicates agree"
     assert found.ranks == {"a": (1, 1), "b": (2, 3), "c": (2, 3)}
 
 

@@ -16,7 +16,7 @@ from evalkit_analysis_ratings.records import Ranks, Rating, make_score
 
 _LEAST_STEP = 1e-4
 """Share of the best score up to which dynascore ignores a step between two models."""
-_CONSTANT = "no variation in the replicates"
+_CONSTANT = "nearly all replicates agree"
 _ROUNDING = 1e-12
 """Standard error that is rounding alone, as a share of the scores."""
 
@@ -178,7 +178,7 @@ def make_rating(
 
     An interval is widened to hold its value: replicates of a rating that jumps with
     ranks may all lie on one side of it. A rating `of_order` depends on the order of
-    models alone, so that replicates without variation are an interval.
+    models alone, so that replicates that agree are an interval.
     """
     is_share = method in ("win-rate", "length-controlled")
     scores, known = {}, {}
@@ -189,9 +189,11 @@ def make_rating(
             known[model], interval = value, without_interval(str(draws))
             if not isinstance(draws, str):
                 interval = joint_interval(draws[:, place], confidence)
-                same, flags = float(draws[0, place]), (_CONSTANT,)
-                if of_order and (draws[:, place] == same).all():
-                    interval = Interval(same, same, 0.0, "joint-bootstrap", None, flags)
+                own, tail = draws[:, place], (1 - confidence) / 2
+                low, high = np.quantile(own, [tail, 1 - tail]).tolist()
+                if of_order and low == high:
+                    way, error = "joint-bootstrap", float(own.std())
+                    interval = Interval(low, high, error, way, None, (_CONSTANT,))
         if interval.low is not None and interval.high is not None:
             low, high = min(interval.low, value), max(interval.high, value)
             interval = interval._replace(low=low, high=high)

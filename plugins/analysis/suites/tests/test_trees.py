@@ -206,6 +206,19 @@ def test_units_that_differ_are_not_averaged(runs: Any, tmp_path: Path) -> None:
     assert "wer on t" in reason
 
 
+def test_the_main_score_is_that_of_most_runs(three: Any) -> None:
+    three.add("a", draw(40, 0.9), "third")  # the newest run, of accuracy
+    board = three.board({"of": ["a"]})
+    assert cell(board, "a").score.metric == "macro-f1"
+    assert any("is accuracy, not macro-f1" in text for text in board.notices)
+
+
+def test_a_model_without_a_usable_response_counts(runs: Any) -> None:
+    runs.add("a", "-" * 10, "worst", on_missing="wrong")
+    runs.share("a", 50)
+    assert value(runs.board({"of": ["a"]}), model="worst") == 0.0
+
+
 def test_models_over_different_datasets_are_not_ranked(three: Any) -> None:
     three.add("d", draw(30, 0.5))
     suite = {"missing": "skip", "of": ["a", "d"]}

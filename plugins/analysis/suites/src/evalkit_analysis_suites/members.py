@@ -91,6 +91,9 @@ class Members:
                 continue
             leaf = Leaf(data=child) if isinstance(child, str) else child
             found = self._variants(leaf, inner)
+            if not found:
+                text = f"{leaf.label}: left out, not of these languages or rounds"
+                self._pool.notices.append(text)
             if len(found) > 1 and not node.over:
                 rules = Rules(missing=node.missing)
                 found = (Branch(leaf.label, None, rules, found),)

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from evalkit import Registry, Score
+from evalkit.base.violations import few
 from evalkit.errors import DataError, EvalkitError
 from evalkit.statistics.clusters import Floats
 from evalkit_analysis_ratings.draws import REPLICATES
@@ -69,8 +70,13 @@ def make_board(
     pool = find_pool(folders, since)
     name = suite.suite if suite else ""
     suite = suite or _plain(pool)
-    tree = Members(pool, Registry(), rounds, languages).resolve(suite, name)
+    members = Members(pool, Registry(), rounds, languages)
+    tree = members.resolve(suite, name)
     leaves = [branch.leaf for branch in tree.leaves() if branch.leaf is not None]
+    unknown = [leaf.data for leaf in leaves if not members.knows(leaf.data)]
+    if unknown:
+        text = f"neither installed nor with runs: {few(dict.fromkeys(unknown))}"
+        pool.notices.append(text)
     cells: dict[Leaf, list[dict[str, Cell]]] = {}
     for leaf in leaves:
         progress(f"reading {leaf.label}", len(cells) / len(leaves))

@@ -106,6 +106,10 @@ class Members:
         runs = self._pool.runs_of(dataset)
         return runs[0].record.data if runs else self._load(dataset)
 
+    def knows(self, dataset: str) -> bool:
+        """Tell whether a dataset is installed or has runs."""
+        return self._about(dataset) is not None
+
     def _keeps(self, dataset: str) -> bool:
         """Tell whether a dataset is of the rounds and languages."""
         if not (self._rounds or self._starts):

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from evalkit import Result, read_run
+from evalkit import Registry, Result, read_run
 from evalkit.base.copies import FAMILY, INPUT_ID
 from evalkit.catalog import metric_of
-from evalkit.errors import EvalkitError, StorageError
+from evalkit.errors import EvalkitError, PluginError, StorageError
 from evalkit.places import is_offline, is_remote, missing, uri_of
 from evalkit.reporting import count_of
 from evalkit.runs import RunRecord, RunSummary, find_differences, list_runs
@@ -231,7 +231,11 @@ def _cell(leaf: Leaf, metric: str, run: Result) -> Cell:
     if leaf.perturbation is not None:
         reason += f". Add it: evalkit eval {leaf.data} --perturbed FILE|RUN"
     elif metric not in run:
-        reason += f". Score it: evalkit rescore {run.run_id} -m {metric}"
+        try:
+            Registry().select("metrics", metric.partition("#")[0])
+            reason += f". Score it: evalkit rescore {run.run_id} -m {metric}"
+        except PluginError as error:
+            reason += f": {error}"
     null = make_score(metric=metric, split=run.record.split, reason=reason)
     return Cell(null, (run,), 0)
 

@@ -152,9 +152,9 @@ def macro_f1(right: Any) -> float:
     return float(sum(parts))
 
 
-def normalized(number: Any, value: Any) -> Any:
-    """Normalize a number as a value is, which is at least 0."""
-    return (number - np.minimum(value, CHANCE)) / (1 - CHANCE)
+def normalized(number: Any) -> Any:
+    """Normalize a number, without a floor."""
+    return (number - CHANCE) / (1 - CHANCE)
 
 
 Leaves = list[tuple[float, Leaf]]
@@ -213,29 +213,30 @@ WORLDS: dict[str, Callable[[Random], Leaves]] = {
 def measure(name: str, boards: int) -> str:
     """Return a row of coverages of a world."""
     random = np.random.default_rng(7)
-    scale = normalized if WORLDS[name] is floored else lambda number, _: number
+    is_floored = WORLDS[name] is floored
+    scale, least = (normalized, 0.0) if is_floored else (np.array, -math.inf)
     joint = mover = ranks = 0
     for _ in range(boards):
         weights, leaves = zip(*WORLDS[name](random), strict=True)
-        truths = [scale(x.truth, x.truth) for x in leaves]
+        truths = [np.maximum(scale(x.truth), least) for x in leaves]
         truth = np.average(truths, axis=0, weights=weights)
-        replicates = [draw_leaf(each.cells, REGISTRY) for each in leaves]
+        replicates: list[Any] = [draw_leaf(each.cells, REGISTRY) for each in leaves]
         values, draws = {}, {}
         for place, model in enumerate(MODELS):
-            raw = [float(each.cells[model].score.value or 0) for each in leaves]
-            own = [scale(value, value) for value in raw]
-            drawn = [scale(x[model], v) for x, v in zip(replicates, raw, strict=True)]
-            values[model] = float(np.average(own, weights=weights))
-            draws[model] = np.average(drawn, axis=0, weights=weights)
-            joint += holds(joint_interval(draws[model], LEVEL), truth[place])
-            times = [len(leaves) * weight for weight in weights]
-            ends = zip(times, raw, (x.intervals[place] for x in leaves), strict=True)
-            parts = [
-                Interval(w * scale(x[0], v), w * scale(x[1], v)) for w, v, x in ends
-            ]
-            interval = mean_of_intervals(np.multiply(times, own).tolist(), parts)
-            mover += holds(interval, truth[place])
-        ranks += hold(rank_ranges(values, draws, LEVEL)[0], truth)
+            own = [scale(each.cells[model].score.value or 0) for each in leaves]
+            drawn = [scale(x[model].values) for x in replicates]
+            values[model] = float(np.average(np.maximum(own, least), weights=weights))
+            shift = values[model] - float(np.average(own, weights=weights))
+            draws[model] = np.average(drawn, axis=0, weights=weights) + shift
+            interval = joint_interval(draws[model] - shift, LEVEL)
+            joint += holds(interval, truth[place], shift)
+            times = len(leaves) * np.array(weights)
+            ends = scale(np.array([x.intervals[place][:2] for x in leaves], float))
+            parts = [Interval(*each) for each in (times[:, None] * ends).tolist()]
+            interval = mean_of_intervals((times * own).tolist(), parts)
+            mover += holds(interval, truth[place], shift)
+        degrees = min(x[m].units for x in replicates for m in MODELS) - 1
+        ranks += hold(rank_ranges(values, draws, LEVEL, degrees=degrees)[0], truth)
     count = boards * len(MODELS)
     return f"{name:35}{joint / count:7.1%}{mover / count:7.1%}{ranks / boards:7.1%}"
 
@@ -250,10 +251,10 @@ def hold(ranges: Mapping[str, Ranks], truth: Floats) -> bool:
     )
 
 
-def holds(interval: Interval, truth: float) -> bool:
-    """Tell whether an interval holds the truth."""
+def holds(interval: Interval, truth: float, shift: float = 0.0) -> bool:
+    """Tell whether an interval holds the truth; a floor moves its upper bound."""
     low, high = interval.low, interval.high
-    return low is not None and high is not None and low <= truth <= high
+    return low is not None and high is not None and low <= truth <= high + shift
 
 
 def measure_pairs(units: int, boards: int) -> str:
@@ -294,8 +295,8 @@ def main() -> None:
     random = np.random.default_rng(9)
     leaves = [leaf(draw_sample(random, f"d{n}", 10_000)) for n in range(7)]
     started = time.perf_counter()
-    drawn = [draw_leaf(each.cells, REGISTRY) for each in leaves]
-    totals = {m: np.mean([np.asarray(x[m]) for x in drawn], axis=0) for m in MODELS}
+    drawn: list[Any] = [draw_leaf(each.cells, REGISTRY) for each in leaves]
+    totals = {m: np.mean([x[m].values for x in drawn], axis=0) for m in MODELS}
     rank_ranges({model: float(total.mean()) for model, total in totals.items()}, totals)
     seconds = time.perf_counter() - started
     print(f"12 models, 7 datasets of 10 000 examples: {seconds:.1f} s")

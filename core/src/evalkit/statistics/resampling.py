@@ -134,7 +134,8 @@ def percentile_interval(replicates: Floats, confidence: float, method: str) -> I
     if not np.isfinite(error):
         return without_interval(TOO_LARGE)
     if high - low <= 1e-15 * max(abs(float(low)), abs(float(high))):
-        return without_interval("all bootstrap replicates are equal")
+        share = "all" if np.ptp(defined) == 0 else "nearly all"
+        return without_interval(f"{share} bootstrap replicates are equal")
     return Interval(float(low), float(high), error, method)
 
 

@@ -67,7 +67,7 @@ def cell(result: Result, metric: str = "accuracy", tag: str | None = None) -> Ce
 def draw(result: Result, metric: str = "accuracy", tag: str | None = None) -> Any:
     drawn = draw_leaf({"m": cell(result, metric, tag)})["m"]
     assert not isinstance(drawn, str)
-    return drawn
+    return drawn.values
 
 
 def weights(folder: Path, **options: Any) -> Any:
@@ -118,6 +118,11 @@ def test_draws_depend_on_units_alone(tmp_path: Path) -> None:
 
 def test_clusters_are_drawn_whole(tmp_path: Path) -> None:
     shares = weights(tmp_path, cluster="document")
+    result = run(tmp_path, FIRST, cluster="document")
+    for metric in ("accuracy", "macro-f1"):
+        drawn = draw_leaf({"m": cell(result, metric)})["m"]
+        assert not isinstance(drawn, str)
+        assert drawn.units == N / 3
     by_document = shares.reshape(len(shares), -1, 3)
     assert np.allclose(by_document, by_document[:, :, :1], equal_nan=True)
     assert np.nanstd(by_document[:, 0, 0]) > 0
@@ -147,7 +152,7 @@ def test_perturbed_examples_are_drawn_with_their_originals(tmp_path: Path) -> No
     for score in find_effects(original).scores:
         if score.perturbation == NAME and score.computed_on in expected:
             drawn = draw_leaf({"m": Cell(score, (original,), 1)})
-            assert np.allclose(drawn["m"], expected.pop(score.computed_on))
+            assert np.allclose(drawn["m"][0], expected.pop(score.computed_on))
     assert not expected
 
 

@@ -6,14 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evalkit.errors import EvalkitError
 from evalkit_analysis_ratings.ranks import (
     Columns,
-    Dynascore,
     rank_ranges,
     rate,
 )
-from evalkit_analysis_ratings.records import Rating
 
 NAN = float("nan")
 
@@ -23,7 +20,9 @@ def values_of(method: Any, values: Any, signs: Any) -> list[float]:
     directions = tuple({1: True, -1: False, 0: None}[sign] for sign in signs)
     array = np.array(values, dtype=float)
     models = tuple(map(str, range(array.shape[1])))
-    columns = Columns(models, tuple("ab"[: len(array)]), array, directions, "none")
+    columns = Columns(
+        models, tuple("ab"[: len(array)]), array, directions, "none", [9, 9]
+    )
     scores = rate(columns, method).scores.values()
     return [NAN if score.value is None else score.value for score in scores]
 
@@ -54,104 +53,37 @@ def test_mean_ranks_share_ties_and_skip_missing() -> None:
     assert found == [1, (2.5 + 3) / 2, (2.5 + 2) / 2, 4]
 
 
-NAMES = ("accuracy", "examples/s", "memory", "fairness", "robustness")
-SCORES = [[80, 90, 85], [10, 4, 6], [2, 8, 4], [90, 94, 92], [70, 80, 72]]
-SETTINGS = Dynascore("accuracy", {"accuracy": 4}, {"memory": 32})
-
-
-def dynascore(
-    scores: Any, settings: Dynascore = SETTINGS, draws: Any = "not drawn"
-) -> Rating:
-    values = np.array(scores, dtype=float)
-    models = tuple(f"m{place}" for place in range(values.shape[1]))
-    directions = (True, True, False, True, True)
-    columns = Columns(models, NAMES, values, directions, draws)
-    return rate(columns, "dynascore", 0.95, settings)
-
-
-def test_dynascore_is_dynabenchs() -> None:
-    found = dynascore(SCORES).scores
-    values = [found[f"m{place}"].value for place in range(3)]
-    assert values == pytest.approx([85.208333, 90.208333, 87.333333])
-    assert found["m0"].reason == "not drawn"
-    tied = dynascore([[80, 80, 90], *SCORES[1:]]).scores
-    values = [tied[f"m{place}"].value for place in range(3)]
-    assert values == pytest.approx([122.8125, 121.25, 126.25])
-    columns = np.array([[2.0, 2, 1], [8, 9, 7]])  # a perf whose lower values are better
-    directions, settings = (False, True), Dynascore("accuracy")
-    costs = Columns(("a", "b", "c"), NAMES[:2], columns, directions, "not drawn")
-    assert None not in {
-        s.value for s in rate(costs, "dynascore", 0.95, settings).scores.values()
-    }
-
-
-def test_weights_of_a_dynascore_are_normalized() -> None:
-    tenfold = SETTINGS._replace(
-        weights=dict(zip(NAMES, [40, 10, 10, 10, 10], strict=True))
-    )
-    assert dynascore(SCORES, tenfold).scores == dynascore(SCORES).scores
-    constant = [*SCORES[:3], [7, 7, 7], SCORES[4]]
-    unweighted = SETTINGS._replace(weights={"accuracy": 4, "fairness": 0})
-    assert dynascore(constant, unweighted).scores["m0"].value is not None
-
-
-@pytest.mark.parametrize(
-    ("column", "scores", "reasons"),
-    [
-        (3, [7, 7, 7], ["fairness does not change with accuracy"] * 3),
-        (0, [8, 8, 8], ["all models have the same accuracy"] * 3),
-        (
-            1,
-            [10, NAN, NAN],
-            ["fewer than two models have all scores", *["no score for examples/s"] * 2],
-        ),
-    ],
-)
-def test_degenerate_dynascore_is_null_with_a_reason(
-    column: int, scores: list[float], reasons: list[str]
-) -> None:
-    changed = [scores if n == column else own for n, own in enumerate(SCORES)]
-    found = dynascore(changed).scores
-    assert [found[f"m{place}"].reason for place in range(3)] == reasons
-    assert {each.value for each in found.values()} == {None}
-
-
-def test_model_without_a_score_leaves_the_dynascores_of_others() -> None:
-    scores = np.column_stack([SCORES, [95, NAN, 1, 99, 99]])
-    found = dynascore(scores).scores
-    assert found["m0"].value == pytest.approx(85.208333)
-    assert found["m3"].reason == "no score for examples/s"
-
-
-def test_wrong_settings_are_refused() -> None:
-    no_weight = dict.fromkeys(NAMES, 0)
-    for wrong in (Dynascore("x"), Dynascore(NAMES[0], no_weight), Dynascore("", {})):
-        with pytest.raises(EvalkitError, match=r"^rank: "):
-            dynascore(SCORES, wrong)
-
-
-@pytest.mark.parametrize("method", ["win-rate", "mean-rank", "dynascore"])
-def test_intervals_are_percentiles_of_recomputed_ratings(method: Any) -> None:
+@pytest.mark.parametrize("method", ["win-rate", "mean-rank"])
+def test_intervals_count_the_models_shown_to_be_worse(method: Any) -> None:
     random = np.random.default_rng(1)
-    values = np.array(SCORES, dtype=float)
-    draws = values + random.normal(size=(1000, *values.shape))
+    values = np.array([[0.9, 0.5, 0.501, 0.1], [9, NAN, 1, 1.01]])
+    draws = values + 0.01 * random.normal(size=(1000, *values.shape))
     draws[0, 0, 0] = NAN
-    models, settings = ("m0", "m1", "m2"), SETTINGS if method == "dynascore" else None
-    columns = Columns(models, NAMES, values, (True, True, False, True, True), draws)
-    found = rate(columns, method, 0.9, settings)
-    each = [
-        rate(columns._replace(values=one, draws=""), method, 0.9, settings)
-        for one in draws[1:]
-    ]
-    for model in models:
-        recomputed = [one.scores[model].value for one in each]
-        low, high = np.quantile(np.array(recomputed, dtype=float), [0.05, 0.95])
+    models = ("a", "b", "c", "d")
+    columns = Columns(models, ("x", "y"), values, (True, False), draws, (99, 99))
+    found = rate(columns, method)
+    # on y, lower values are better, so that a is the last of three
+    wins = {"a": (0.5, 0.5), "b": (1 / 3, 2 / 3), "c": (5 / 12, 5 / 6)}
+    wins["d"] = (0.25, 0.5)
+    for model, (low, high) in wins.items():
         score = found.scores[model]
-        assert score.ci_method == "joint-bootstrap"
-        assert (score.ci_low, score.ci_high) == pytest.approx(
-            (min(low, score.value or 0), max(high, score.value or 0))
-        )
+        assert score.ci_method == "rank-set"
+        assert score.ci is not None
+        assert score.ci[0] <= float(score.value or 0) <= score.ci[1]
+        if method == "win-rate":
+            assert score.ci == pytest.approx((low, high))
+    if method == "mean-rank":
+        assert found.scores["a"].ci == (2, 2)
     assert {*found.ranks} == {*models}
+
+
+def test_the_better_model_on_all_columns_ranks_first() -> None:
+    values = np.array([[0.9, 0.6, 0.6]])
+    noise = 0.01 * np.random.default_rng(5).normal(size=(1000, 1, 3))
+    columns = Columns(("a", "b", "c"), ("x",), values, (True,), values + noise, [99])
+    found = rate(columns, "win-rate")
+    assert [score.ci for score in found.scores.values()] == [(1, 1), *[(0, 0.5)] * 2]
+    assert found.ranks == {"a": (1, 1), "b": (2, 3), "c": (2, 3)}
 
 
 def plain_ranges(values: Mapping[str, float], draws: Mapping[str, Any]) -> Any:
@@ -207,16 +139,25 @@ def test_equal_models_are_not_told_apart() -> None:
     assert found == {"a": (1, 3), "b": (1, 3), "c": (1, 3)}
 
 
-def test_an_order_that_all_replicates_share_is_certain() -> None:
-    values = np.array([[0.9, 0.6, 0.6]])
-    draws = values + 0.1 * np.random.default_rng(5).random((1000, 1, 1))
-    found = rate(Columns(("a", "b", "c"), ("x",), values, (True,), draws), "win-rate")
-    assert [score.ci for score in found.scores.values()] == [
-        (1, 1),
-        *[(0.25, 0.25)] * 2,
-    ]
-    assert found.scores["a"].flag == "no variation in the replicates"
-    assert found.ranks == {"a": (1, 1), "b": (2, 3), "c": (2, 3)}
+def test_differences_without_variation_need_many_units() -> None:
+    values, draws = {"a": 1.0, "b": 0.0}, {"a": np.ones(1000), "b": np.zeros(1000)}
+    for units, first in ((60, (1, 1)), (6, (1, 2))):
+        found, _ = rank_ranges(values, draws, degrees=units - 1)
+        assert found["a"] == first
+
+
+@pytest.mark.parametrize("n", [15, 50])
+def test_ranges_hold_the_truth_for_few_examples(n: int) -> None:
+    random, held = np.random.default_rng(n), 0
+    for _ in range(100):
+        right = random.random((n, 12)) < 0.7
+        weights = random.poisson(1, (1000, n))
+        draws = weights @ right / weights.sum(axis=1, keepdims=True)
+        values: Any = dict(enumerate(right.mean(axis=0).tolist()))
+        columns: Any = dict(enumerate(draws.T))
+        ranges: Any = rank_ranges(values, columns, degrees=n - 1)[0]
+        held += {*ranges.values()} == {(1, 12)}
+    assert held >= 92
 
 
 def test_ranges_need_two_models_and_replicates() -> None:

@@ -79,15 +79,21 @@ def test_intervals_of_independent_datasets_add_up(three: Any) -> None:
 
 def test_scores_of_shared_examples_are_resampled_together(runs: Any) -> None:
     halves = {"half": "ab" * 50}
-    runs.add("x", draw(100, 0.7), tags=halves)
+    runs.add("x", draw(100, 0.7), tags=halves, metrics=["accuracy", "macro-f1"])
     leaf = {"data": "x", "metric": "accuracy"}
     tagged = [{**leaf, "name": t, "tag": f"half:{t}"} for t in "ab"]
-    board = runs.board({"of": tagged})
     whole = cell(runs.board({"of": [leaf]})).score
-    found = cell(board).score
+    found = cell(runs.board({"of": tagged})).score
     assert found.value == pytest.approx(whole.value)
-    assert found.ci_method == "joint-bootstrap"
     assert found.ci == pytest.approx(whole.ci, abs=0.02)
+    assert found.ci_method == "mover"  # as the tags share no examples
+    both = runs.board({"of": [*tagged, {"data": "x", "metric": "macro-f1"}]})
+    assert (cell(both).score.ci_method, cell(both).score.n) == ("joint-bootstrap", 100)
+    # an example counts once in a weight
+    runs.share("y", 0, n=50)
+    twice = {"name": "twice", "of": [*tagged, {**leaf, "name": "all"}]}
+    sized = runs.board({"mean": "size", "of": [twice, "y"]})
+    assert value(sized) == pytest.approx(float(whole.value or 0) * 100 / 150)
     # the mean of a score and itself is that score, with its uncertainty
     twice = runs.board({"of": [leaf, {**leaf, "name": "again"}]})
     assert cell(twice).score.ci == pytest.approx(whole.ci, abs=0.03)
@@ -154,16 +160,36 @@ def test_normalised_values_have_a_floor(runs: Any, at: str) -> None:
     expected = (0 + 0.8) / 2 if at == "children" else 0.2
     assert value(board) == pytest.approx(expected)
     score = cell(board).score
-    # its interval is as wide as without the floor
-    assert score.ci_low is not None
-    assert score.ci_low <= expected
-    board = runs.board({"of": ["a", "b"], "normalise": {**scale, "floor": False}})
-    assert value(board) == pytest.approx(0.2)
-    # a scale may turn a direction around, as of a cost
-    board = runs.board({"of": ["a"], "normalise": {"low": 1, "high": 0}})
-    found = cell(board).score
-    assert found.value == pytest.approx(0.7)
-    assert found.ci_low < 0.7 < found.ci_high  # type: ignore[operator]
+    plain = runs.board({"of": ["a", "b"], "normalise": {**scale, "floor": False}})
+    assert value(plain) == pytest.approx(0.2)
+    # a floor moves the upper bound and leaves the lower one
+    low, high = cell(plain).score.ci or (0, 0)
+    moved = expected - 0.2 if at == "children" else 0
+    assert score.ci == pytest.approx((max(low, 0), high + moved))
+
+
+def test_a_scale_keeps_the_direction_or_turns_it_around(runs: Any) -> None:
+    runs.share("a", 30)
+    for low, high, up in ((0, 2, True), (1, 0, False)):
+        board = runs.board({"of": ["a"], "normalise": {"low": low, "high": high}})
+        found = cell(board, "a").score
+        assert found.value == pytest.approx((0.3 - low) / (high - low))
+        assert found.higher_is_better is up
+        assert found.metric == "normalized accuracy"
+        assert found.ci_low < found.value < found.ci_high  # type: ignore[operator]
+
+
+def test_a_flat_mean_normalises_the_datasets(runs: Any) -> None:
+    runs.share("a", 60)
+    runs.share("b", 70)
+    group, scale = {"name": "g", "of": ["a"]}, {"low": 0.5}
+    board = runs.board({"flatten": True, "normalise": scale, "of": [group, "b"]})
+    assert value(board) == pytest.approx((0.2 + 0.4) / 2)
+    assert value(board, "g") == pytest.approx(0.2)
+    group["normalise"] = {**scale, "at": "mean"}  # type: ignore[assignment]
+    for rules in ({"flatten": True}, {"mean": "pooled"}):
+        with pytest.raises(ValueError, match="normalise: g is not averaged"):
+            runs.board({**rules, "of": [group, "b"]})
 
 
 def test_units_that_differ_are_not_averaged(runs: Any, tmp_path: Path) -> None:
@@ -180,12 +206,32 @@ def test_units_that_differ_are_not_averaged(runs: Any, tmp_path: Path) -> None:
     assert "wer on t" in reason
 
 
+def test_the_main_score_is_that_of_most_runs(three: Any) -> None:
+    three.add("a", draw(40, 0.9), "third")  # the newest run, of accuracy
+    board = three.board({"of": ["a"]})
+    assert cell(board, "a").score.metric == "macro-f1"
+    assert any("is accuracy, not macro-f1" in text for text in board.notices)
+
+
+def test_a_model_without_a_usable_response_counts(runs: Any) -> None:
+    runs.add("a", "-" * 10, "worst", on_missing="wrong")
+    runs.share("a", 50)
+    assert value(runs.board({"of": ["a"]}), model="worst") == 0.0
+
+
 def test_models_over_different_datasets_are_not_ranked(three: Any) -> None:
     three.add("d", draw(30, 0.5))
     suite = {"missing": "skip", "of": ["a", "d"]}
     board = three.board(suite, ranks=True)
     assert board.root.no_ranks == "means of models are over different datasets"
     assert board.root.ranks == {}
+    # also if these are metrics of one dataset
+    metrics = ("accuracy", "macro-f1", "f1:label=positive")
+    three.add("a", "0" * 40, "other", metrics=["accuracy", "macro-f1"])
+    three.add("a", "1" * 40, "m", metrics=metrics)
+    leaves = [{"data": "a", "metric": x, "name": x} for x in metrics]
+    board = three.board({"missing": "skip", "of": leaves}, ranks=True)
+    assert board.root.no_ranks == "means of models are over different datasets"
     ranked = three.board({"of": ["a", "b"]}, ranks=True).root
     assert {*ranked.ranks} == {"m", "other"}
 
@@ -221,7 +267,7 @@ BENCH: dict[str, Any] = {
     "tags": ["seahelm", "competency:nlu"],
     "task": {"input": {"town": "text"}, "answer": "label", "labels": ["yes", "no"]},
     "data": {"path": "en.jsonl", "id": "uid", "answer": "big"},
-    "metrics": ["accuracy"],
+    "metrics": ["accuracy", "macro-recall"],
     "variants": {"language": {"en": {}, "th": {"data.path": "th.jsonl"}}},
 }
 
@@ -267,6 +313,18 @@ def test_facets_make_levels_and_what_lacks_one_stands_alone(benches: Any) -> Non
     }
     assert value(board, "en") == pytest.approx(0.75)
     assert value(board) == pytest.approx((0.75 + (0.5 + 0.75) / 2) / 2)
+
+
+def test_members_of_one_name_all_count(benches: Any) -> None:
+    leaf = {"data": "towns", "metric": "accuracy"}
+    recall = {**leaf, "metric": "macro-recall", "name": "R"}
+    nli = {"data": "rivers", "metric": "accuracy", "name": "en"}
+    leaves = [{**leaf, "name": "A"}, recall, nli]
+    board = benches.board({"of": leaves, "over": ["language"]})
+    names = [member.name for member in board.root.children[0].children]
+    assert names == ["A towns:language=en", "R towns:language=en"]
+    assert value(board, "en") == pytest.approx((0.75 + 0.5) / 2)
+    assert value(board, "th", "en") == pytest.approx(0.75)
 
 
 def test_a_benchmark_stands_for_its_variants(benches: Any) -> None:

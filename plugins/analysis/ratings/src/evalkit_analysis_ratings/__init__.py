@@ -1,4 +1,4 @@
-"""Ratings of models: joint bootstrap, rank ranges, win rates, dynascore, Elo.
+"""Ratings of models: joint bootstrap, rank ranges, win rates, Elo.
 
 `rate` compares models by columns of scores, `pairwise` by verdicts on pairs of them.
 """
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from evalkit_analysis_ratings.draws import Drawn as Drawn
     from evalkit_analysis_ratings.draws import draw_leaf as draw_leaf
     from evalkit_analysis_ratings.ranks import Columns as Columns
-    from evalkit_analysis_ratings.ranks import Dynascore as Dynascore
     from evalkit_analysis_ratings.ranks import rank_ranges as rank_ranges
     from evalkit_analysis_ratings.ranks import rate as rate
     from evalkit_analysis_ratings.records import Cell as Cell

@@ -9,7 +9,9 @@ original. Weights are Poisson(1) draws (Hanley and MacGibbon 2006).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -52,6 +54,15 @@ POOLED = "pooled"
 """Dataset of pooled runs, whose ids and clusters begin with the names of samples."""
 
 
+class Drawn(NamedTuple):
+    """Bootstrap replicates of a score."""
+
+    values: Floats
+    """nan where undefined."""
+    units: float
+    """Number of units of the sample; infinite if the score does not vary with them."""
+
+
 def sample_name(record: RunRecord) -> str:
     """Name the sample of a run's examples: leaves of one name share examples."""
     return f"{record.data.identity.key}\x1f{record.split}"
@@ -59,7 +70,7 @@ def sample_name(record: RunRecord) -> str:
 
 def draw_leaf(
     cells: Mapping[str, Cell], registry: Registry | None = None
-) -> dict[str, Floats | str]:
+) -> dict[str, Drawn | str]:
     """Draw replicates of the scores of one leaf.
 
     Args:
@@ -67,11 +78,10 @@ def draw_leaf(
         registry: Where metrics are found. Default: all installed ones.
 
     Returns:
-        The replicates by model, nan where undefined, or why there are none. Those of
-        all leaves are joint.
+        The replicates by model, or why there are none. Those of all leaves are joint.
     """
     resolver = Resolver(registry or Registry())
-    drawn: dict[str, Floats | str] = {}
+    drawn: dict[str, Drawn | str] = {}
     for model, cell in cells.items():
         try:
             drawn[model] = _draw(cell, resolver)
@@ -93,7 +103,7 @@ def joint_interval(draws: Floats, confidence: float) -> Interval:
     return percentile_interval(draws, confidence, "joint-bootstrap")
 
 
-def _draw(cell: Cell, resolver: Resolver) -> Floats:
+def _draw(cell: Cell, resolver: Resolver) -> Drawn:
     score = cell.score
     if score.value is None or len(cell.runs) != 1:
         raise MetricError(score.reason or "it is computed from several runs")
@@ -113,7 +123,7 @@ def _draw(cell: Cell, resolver: Resolver) -> Floats:
     return draws
 
 
-def _draw_score(run: Result, score: Score, resolver: Resolver) -> tuple[float, Floats]:
+def _draw_score(run: Result, score: Score, resolver: Resolver) -> tuple[float, Drawn]:
     """Compute a score again, and its replicates."""
     owner = metric_of(score.metric, run.record.metric_names)
     used = [each for each in run.record.metrics if each.full_name == owner]
@@ -126,7 +136,8 @@ def _draw_score(run: Result, score: Score, resolver: Resolver) -> tuple[float, F
         if each.name in (metric.name, score.metric):
             metric, part = each, "" if each.name == score.metric else part
     if metric.whole_only:  # a property of the job: examples have no part in it
-        return float(score.value or 0.0), np.full(REPLICATES, score.value)
+        constant = float(score.value or 0.0)
+        return constant, Drawn(np.full(REPLICATES, constant), math.inf)
     if metric.name not in run.statistics or metric.interval == "none":
         raise MetricError(
             "cannot resample a metric of whole lists or without an interval"
@@ -140,7 +151,8 @@ def _draw_score(run: Result, score: Score, resolver: Resolver) -> tuple[float, F
         pl.col("group").is_in(numbers), pl.col("score") == part
     )
     draws = np.mean([_draw_group(evidence, n, part) for n in numbers], axis=0)
-    return float(np.mean(scores["value"].to_numpy())), draws
+    units = min(len(evidence.unit_sizes(n)) for n in numbers)
+    return float(np.mean(scores["value"].to_numpy())), Drawn(draws, units)
 
 
 def _score_effect(run: Result, score: Score) -> pl.DataFrame:
@@ -174,7 +186,7 @@ def _score_effect(run: Result, score: Score) -> pl.DataFrame:
     )
 
 
-def _draw_mean(rows: pl.DataFrame) -> tuple[float, Floats]:
+def _draw_mean(rows: pl.DataFrame) -> tuple[float, Drawn]:
     """Compute the mean of the column `x`, and its replicates."""
     sums = pl.col("x").sum(), pl.len().cast(pl.Float64).alias("n")
     units = rows.group_by("unit").agg(sums).sort("unit")
@@ -183,7 +195,8 @@ def _draw_mean(rows: pl.DataFrame) -> tuple[float, Floats]:
     totals, keys = units.drop("unit").to_numpy(), unit_keys(units["unit"].cast(str), 0)
     drawn = np.concatenate([weights.T @ totals for weights in draw_weights(keys)])
     with np.errstate(invalid="ignore"):
-        return float(np.divide(*totals.sum(axis=0))), drawn[:, 0] / drawn[:, 1]
+        draws = Drawn(drawn[:, 0] / drawn[:, 1], units.height)
+    return math.fsum(totals[:, 0]) / float(totals[:, 1].sum()), draws
 
 
 def scored_examples(run: Result, score: Score) -> pl.DataFrame:

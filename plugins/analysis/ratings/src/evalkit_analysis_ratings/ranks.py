@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from evalkit.errors import EvalkitError
 from evalkit.statistics.clusters import Floats, Integers
 from evalkit.statistics.intervals import Interval, without_interval
+from evalkit.statistics.student_t import (
+    normal_quantile,
+    t_quantile,
+)
 from evalkit_analysis_ratings.draws import joint_interval
 from evalkit_analysis_ratings.records import Ranks, Rating, make_score
 
-_LEAST_STEP = 1e-4
-"""Share of the best score up to which dynascore ignores a step between two models."""
-_CONSTANT = "no variation in the replicates"
 _ROUNDING = 1e-12
 """Standard error that is rounding alone, as a share of the scores."""
+_UNDEFINED = "scores are undefined in most bootstrap replicates"
 
 
 class Columns(NamedTuple):
@@ -33,78 +34,69 @@ class Columns(NamedTuple):
     """By column."""
     draws: Floats | str
     """Joint replicates (replicates, columns, models), or why there are none."""
-
-
-class Dynascore(NamedTuple):
-    """Settings of a dynascore, by names of columns."""
-
-    perf: str
-    """Column that the others are converted to."""
-    weights: Mapping[str, float] = {}
-    """Default: 1."""
-    offsets: Mapping[str, float] = {}
-    """Added to a column whose sign was turned if lower is better. Default: 0."""
+    degrees: Sequence[float]
+    """Degrees of freedom by column: units of the sample less one."""
 
 
 def rate(
     columns: Columns,
-    method: Literal["win-rate", "mean-rank", "dynascore"],
+    method: Literal["win-rate", "mean-rank"],
     confidence: float = 0.95,
-    dynascore: Dynascore | None = None,
 ) -> Rating:
-    """Rate models by their scores on all columns.
+    """Rate models by their order on all columns.
 
-    - `win-rate` (HELM): mean over columns of (models that are worse + equal models / 2)
-      / other models. `mean-rank`: 1 is the best; equal scores share ranks. Columns
-      without a direction, or with fewer than two scores, are left out. If the order of
-      models is the same in all replicates, it is certain under the bootstrap: the
-      interval has no width, and a flag says so.
-    - `dynascore` (Ma et al. 2021): weighted mean of columns, each divided by its mean
-      change for one unit of perf between models that are neighbors by perf.
+    `win-rate` (HELM) is the mean over columns of (models that are worse + equal models
+    / 2) / other models. `mean-rank` is that of ranks: 1 is the best, equal scores share
+    ranks. Columns without a direction, or with fewer than two scores, are left out.
 
     Args:
         columns: The scores.
         method: The method.
-        confidence: Probability of each interval, and of all ranks together.
-        dynascore: Settings of that method.
+        confidence: Probability that all intervals and ranks hold.
 
     Returns:
-        The rating of each model, with the percentiles of its replicates and the ranks
-        that it may have. A rating that cannot be computed is null with the reason.
-
-    Raises:
-        EvalkitError: The settings name no column, or all weights are 0.
+        The rating of each model, or null with the reason. An interval counts the models
+        that are shown to be worse and to be better, by one test of all pairs of models
+        on all columns (`rank-set`). So all intervals and ranks hold at once.
     """
-    ways, values, draws = columns.higher_is_better, columns.values, columns.draws
-    signs = np.array([0 if up is None else 2 * up - 1 for up in ways])
-    reasons = ["no column can be rated"] * len(columns.models)
-    compute: Any = partial(_compare, signs=signs, ranks=method == "mean-rank")
-    if method == "dynascore":
-        compute, reasons = _prepare(columns, signs, dynascore or Dynascore(""))
-    known = np.isfinite(values)
+    models, is_rank = columns.models, method == "mean-rank"
+    ways = [math.nan if x is None else 2.0 * x - 1 for x in columns.higher_is_better]
+    own = np.array(ways)[:, None] * columns.values
+    known = np.isfinite(own)
+    known &= known.sum(axis=1, keepdims=True) > 1
+    own, counts = np.where(known, own, np.nan), known.sum(axis=0)
+    others = np.maximum(known.sum(axis=1, keepdims=True) - 1, 1)
+
+    def mean(wins: Floats) -> Floats:
+        numbers = 1 + others * (1 - wins) if is_rank else wins
+        return mean_of_known(np.where(known, numbers, np.nan))
+
+    better: Any = own[:, :, None] > own[:, None, :]
+    worse = others + better.sum(axis=2) - better.sum(axis=1)
+    rated, ranks = mean(worse / 2 / others), dict[str, Ranks]()
+    draws, why = columns.draws, str(columns.draws)
     if not isinstance(draws, str):
-        is_whole = np.isfinite(draws[:, known]).all(axis=1, keepdims=True)
-        draws = np.where(is_whole, compute(draws), np.nan)
-    counts, models = known[signs != 0].sum(axis=0), columns.models
-    return make_rating(
-        *(method, models, compute(values), draws, counts, reasons, confidence),
-        of_order=method != "dynascore",
-    )
-
-
-def _compare(values: Floats, signs: Integers, ranks: bool) -> Floats:
-    """Return win rates or mean ranks, of shape (..., models)."""
-    rated = np.full(values.shape, np.nan)
-    for column, sign in enumerate(signs):
-        own = sign * values[..., column, :]
-        others = np.isfinite(own).sum(axis=-1, keepdims=True) - 1
-        worse = (own[..., :, None] > own[..., None, :]).sum(axis=-1)
-        equal = (own[..., :, None] == own[..., None, :]).sum(axis=-1) - 1
-        better = 1 + others - worse - equal / 2
-        found = better if ranks else (worse + equal / 2) / np.maximum(others, 1)
-        is_rated = np.isfinite(own) & (others > 0) & (sign != 0)
-        rated[..., column, :] = np.where(is_rated, found, np.nan)
-    return mean_of_known(rated)
+        draws, why = draws[np.isfinite(draws[:, known]).all(axis=1)], _UNDEFINED
+    intervals = [
+        without_interval(why if count else "no column can be rated") for count in counts
+    ]
+    if not isinstance(draws, str) and len(draws) >= len(columns.draws) / 2:
+        drawn = np.array(ways)[:, None] * draws
+        better = _better(own, drawn, columns.degrees, confidence)
+        ends = mean(better.sum(axis=2) / others), mean(1 - better.sum(axis=1) / others)
+        intervals = [
+            Interval(min(each), max(each), None, "rank-set") if count else none
+            for each, count, none in zip(
+                np.transpose(ends).tolist(), counts, intervals, strict=True
+            )
+        ]
+        apart = ends[0][:, None] - ends[1]
+        times = better.sum(axis=0)  # on all columns of both models
+        everywhere = (times > 0) & (times == counts[:, None]) & (times == counts)
+        shown = everywhere | ((-apart if is_rank else apart) > _ROUNDING)
+        names = [model for model, count in zip(models, counts, strict=True) if count]
+        ranks = _ranks(names, shown[np.ix_(counts > 0, counts > 0)])
+    return join_rating(method, models, rated, counts, intervals, ranks)
 
 
 def mean_of_known(values: Floats) -> Floats:
@@ -115,55 +107,6 @@ def mean_of_known(values: Floats) -> Floats:
     return means
 
 
-def _prepare(
-    columns: Columns, signs: Integers, settings: Dynascore
-) -> tuple[Any, list[str]]:
-    """Return a dynascore's formula, and for each model why it may have none."""
-    names, perf = np.array(columns.names), settings.perf
-    for name in (perf, *settings.weights, *settings.offsets):
-        if name not in columns.names:
-            listed = ", ".join(names)
-            raise EvalkitError(f"rank: unknown member {name!r}. Members: {listed}")
-    weights = np.array([settings.weights.get(name, 1.0) for name in names])
-    offsets = np.array([settings.offsets.get(name, 0.0) for name in names])
-    if not weights.sum():
-        raise EvalkitError("rank: the sum of the weights must not be 0")
-    fixed = signs, weights / weights.sum(), offsets, columns.names.index(perf)
-    rates, known = _dynascores(columns.values, *fixed)[1], np.isfinite(columns.values)
-    general = f"{', '.join(names[~(rates > 0)])} does not change with {perf}"
-    if known.all(axis=0).sum() < 2:
-        general = "fewer than two models have all scores"
-    elif not signs.all():
-        general = f"unknown whether higher is better for {', '.join(names[signs == 0])}"
-    elif np.isnan(rates[fixed[-1]]):
-        general = f"all models have the same {perf}"
-    lacking = [", ".join(names[~has]) for has in known.T]
-    reasons = [f"no score for {each}" if each else general for each in lacking]
-    return lambda values: _dynascores(values, *fixed)[0], reasons
-
-
-def _dynascores(
-    values: Floats, signs: Integers, weights: Floats, offsets: Floats, perf: int
-) -> tuple[Floats, Floats]:
-    """Return dynascores, and the marginal rates of substitution of columns.
-
-    Models of equal perf keep their order. Those without all scores are nan, and last.
-    """
-    is_whole = np.isfinite(values).all(axis=-2, keepdims=True)
-    values = np.where(is_whole, values, np.nan)
-    utilities = signs[:, None] * values + offsets[:, None]
-    order = np.argsort(values[..., [perf], :], kind="stable")
-    steps = np.abs(np.diff(np.take_along_axis(utilities, order, axis=-1)))
-    best = np.fmax.reduce(utilities[..., [perf], :], axis=-1, keepdims=True)
-    is_used = steps[..., [perf], :] > _LEAST_STEP * np.abs(best)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratios = np.where(is_used, steps / steps[..., [perf], :], 0.0)
-        rates: Floats = ratios.sum(axis=-1) / is_used.sum(axis=-1)
-    shares = np.where(rates > 0, weights / np.where(rates > 0, rates, 1.0), np.nan)
-    shares = np.where(weights > 0, shares, 0.0)[..., None]
-    return (shares * utilities).sum(axis=-2), rates
-
-
 def make_rating(
     method: str,
     models: Sequence[str],
@@ -172,44 +115,49 @@ def make_rating(
     counts: Integers,
     reasons: Sequence[str],
     confidence: float,
-    of_order: bool = False,
+    degrees: float = math.inf,
 ) -> Rating:
-    """Make a rating of values and joint replicates (replicates, models).
-
-    An interval is widened to hold its value: replicates of a rating that jumps with
-    ranks may all lie on one side of it. A rating `of_order` depends on the order of
-    models alone, so that replicates without variation are an interval.
-    """
-    is_share = method in ("win-rate", "length-controlled")
-    scores, known = {}, {}
+    """Make a rating of values and joint replicates (replicates, models)."""
+    intervals, known, ranks = [], {}, dict[str, Ranks]()
     for place, model in enumerate(models):
-        value = float(values[place])
-        interval = without_interval(reasons[place])
-        if np.isfinite(value):
-            known[model], interval = value, without_interval(str(draws))
+        intervals.append(without_interval(reasons[place]))
+        if np.isfinite(values[place]):
+            known[model] = float(values[place])
+            intervals[-1] = without_interval(str(draws))
             if not isinstance(draws, str):
-                interval = joint_interval(draws[:, place], confidence)
-                same, flags = float(draws[0, place]), (_CONSTANT,)
-                if of_order and (draws[:, place] == same).all():
-                    interval = Interval(same, same, 0.0, "joint-bootstrap", None, flags)
-        if interval.low is not None and interval.high is not None:
-            low, high = min(interval.low, value), max(interval.high, value)
-            interval = interval._replace(low=low, high=high)
-        scores[model] = make_score(
+                intervals[-1] = joint_interval(draws[:, place], confidence)
+    if not isinstance(draws, str):
+        by_model = dict(zip(models, draws.T, strict=True))
+        ranks, _ = rank_ranges(known, by_model, confidence, degrees=degrees)
+    return join_rating(method, models, values, counts, intervals, ranks)
+
+
+def join_rating(
+    method: str,
+    models: Sequence[str],
+    values: Floats,
+    counts: Integers,
+    intervals: Sequence[Interval],
+    ranks: Mapping[str, Ranks] | None = None,
+) -> Rating:
+    """Make a rating of values and their intervals; nan is null."""
+    is_share = method in ("win-rate", "length-controlled")
+    scores = {
+        model: make_score(
             interval,
             metric=method,
-            value=known.get(model),
-            n=int(counts[place]),
+            value=float(value) if np.isfinite(value) else None,
+            n=int(count),
             unit="%" if is_share else "",
             scale=100.0 if is_share else 1.0,
             higher_is_better=method != "mean-rank",
             flag="; ".join(interval.flags) or None,
         )
-    if isinstance(draws, str):
-        return Rating(method, scores)
-    drawn, up = dict(zip(models, draws.T, strict=True)), method != "mean-rank"
-    ranks, _ = rank_ranges(known, drawn, confidence, up, of_order)
-    return Rating(method, scores, ranks)
+        for model, value, count, interval in zip(
+            models, values, counts, intervals, strict=True
+        )
+    }
+    return Rating(method, scores, ranks or {})
 
 
 def rank_ranges(
@@ -217,23 +165,23 @@ def rank_ranges(
     draws: Mapping[str, Floats],
     confidence: float = 0.95,
     higher_is_better: bool = True,
-    of_order: bool = False,
+    degrees: float = math.inf,
 ) -> tuple[dict[str, Ranks], str | None]:
     """Compute the ranks that models may have.
 
     With at least this probability all true ranks lie in their ranges at once: models
     are told apart by a stepwise test of all differences, each divided by its standard
     error, against the bootstrap distribution of their maximum (Mogstad, Romano, Shaikh
-    and Wilhelm 2024, Review of Economic Studies 91, 476-518). Two models whose
-    difference is the same in all replicates are not told apart, except `of_order`.
+    and Wilhelm 2024, Review of Economic Studies 91, 476-518). For few units its
+    quantile is stretched to Student's t. Two models whose difference is the same in all
+    replicates are told apart if so many units of a worse kind would have been seen.
 
     Args:
         values: Score of each model; all finite.
         draws: Their joint replicates.
         confidence: Probability that all ranges hold.
         higher_is_better: Direction of the scores.
-        of_order: Whether scores depend on the order of models alone. Then a difference
-            that is the same in all replicates tells two models apart.
+        degrees: Degrees of freedom: units of the sample less one.
 
     Returns:
         The ranges by model, and why there are none.
@@ -245,30 +193,55 @@ def rank_ranges(
     drawn = sign * np.column_stack([draws[model] for model in values])
     defined = drawn[np.isfinite(drawn).all(axis=1)]
     if len(defined) < len(drawn) / 2:
-        return {}, "scores are undefined in most bootstrap replicates"
-    is_better = _better(own, defined, confidence, of_order)
-    best, worst = 1 + is_better.sum(axis=0), len(own) - is_better.sum(axis=1)
+        return {}, _UNDEFINED
+    [is_better] = _better(own[None], defined[:, None], [degrees], confidence)
+    return _ranks([*values], is_better), None
+
+
+def _ranks(models: Sequence[str], is_better: Any) -> dict[str, Ranks]:
+    best, worst = 1 + is_better.sum(axis=0), len(models) - is_better.sum(axis=1)
     ranks = map(Ranks, best.tolist(), worst.tolist())
-    return dict(zip(values, ranks, strict=True)), None
+    return dict(zip(models, ranks, strict=True))
 
 
-def _better(own: Floats, drawn: Floats, confidence: float, of_order: bool) -> Any:
-    """Tell which model is shown to be better than which, of shape (models, models)."""
-    differences, size = own[:, None] - own[None, :], len(own)
-    moved = [drawn[:, [j]] - drawn for j in range(size)]
-    errors = np.array([each.std(axis=0, ddof=1) for each in moved])
-    rounding = _ROUNDING * max(1.0, float(np.abs(own).max()))
-    is_better = of_order & (errors <= rounding) & (differences > rounding)
-    errors[errors <= rounding] = np.inf
+def _better(
+    own: Floats, drawn: Floats, degrees: Sequence[float], confidence: float
+) -> Any:
+    """Tell which model is shown to be better than which (columns, models, models).
+
+    If a difference is d in all units, it is 0 or less in truth only if there is a share
+    d / (d + largest score) of other units, of which none was drawn.
+    """
+    differences = own[:, :, None] - own[:, None, :]
+    models = range(own.shape[1])
+    errors = np.stack(
+        [(drawn[:, :, [j]] - drawn).std(axis=0, ddof=1) for j in models], axis=1
+    )
+    largest = np.fmax.reduce(np.abs(own), axis=1, initial=_ROUNDING)[:, None, None]
+    is_same = ~(errors > _ROUNDING * np.maximum(1.0, largest))
+    errors[is_same] = np.inf
+    units = np.array([0 if math.isinf(x) else x + 1 for x in degrees])[:, None, None]
+    unseen = units * np.log1p(np.where(is_same, differences, 0).clip(0) / largest)
+    is_better = unseen > math.log(differences.size / (1 - confidence))
     while True:
         greatest = np.full(len(drawn), -np.inf)
-        for j in range(size):
-            statistics = (moved[j] - differences[j]) / errors[j]
-            tested = np.where(is_better[j], -np.inf, statistics)
-            np.maximum(greatest, tested.max(axis=1), out=greatest)
+        for j in models:
+            moved = drawn[:, :, [j]] - drawn - differences[:, j]
+            tested = np.where(is_better[:, j], -np.inf, moved / errors[:, j])
+            np.fmax(greatest, np.fmax.reduce(tested, axis=(1, 2)), out=greatest)
         # the replicates give standard errors to within a share of about 1 / √replicates
         critical = np.quantile(greatest, confidence) * (1 + len(drawn) ** -0.5)
-        shown = ~is_better & (differences / errors > critical)
+        least = np.array([_stretch(float(critical), each) for each in degrees])
+        shown = ~is_better & (differences / errors > least[:, None, None])
         if not shown.any():
             return is_better
         is_better |= shown
+
+
+def _stretch(quantile: float, degrees: float) -> float:
+    """Stretch a quantile for few units, as Student's t does a normal one."""
+    if math.isinf(degrees):
+        return quantile
+    level = min(math.erf(quantile / math.sqrt(2)), 1 - 1e-9)
+    t, z = (t_quantile(level, degrees), normal_quantile(level)) if level > 0 else (1, 1)
+    return quantile * t / z * math.sqrt(1 + 1 / degrees)

@@ -11,11 +11,13 @@ from typing import Literal
 import numpy as np
 
 from evalkit import Registry, Score
+from evalkit.base.violations import few
 from evalkit.errors import DataError, EvalkitError
 from evalkit.statistics.clusters import Floats
 from evalkit_analysis_ratings.draws import REPLICATES
-from evalkit_analysis_ratings.ranks import Columns, Dynascore, rate
+from evalkit_analysis_ratings.ranks import Columns, rate
 from evalkit_analysis_ratings.records import Cell, Rating, make_score
+from evalkit_analysis_suites.dynascore import rate_dynascore
 from evalkit_analysis_suites.members import Members
 from evalkit_analysis_suites.records import Board
 from evalkit_analysis_suites.runs import RunPool, choose_cells, find_pool
@@ -26,6 +28,7 @@ from evalkit_analysis_suites.tree import (
     Values,
     draw_values,
     evaluate,
+    min_degrees,
     sample_names,
 )
 
@@ -67,8 +70,13 @@ def make_board(
     pool = find_pool(folders, since)
     name = suite.suite if suite else ""
     suite = suite or _plain(pool)
-    tree = Members(pool, Registry(), rounds, languages).resolve(suite, name)
+    members = Members(pool, Registry(), rounds, languages)
+    tree = members.resolve(suite, name)
     leaves = [branch.leaf for branch in tree.leaves() if branch.leaf is not None]
+    unknown = [leaf.data for leaf in leaves if not members.knows(leaf.data)]
+    if unknown:
+        text = f"neither installed nor with runs: {few(dict.fromkeys(unknown))}"
+        pool.notices.append(text)
     cells: dict[Leaf, list[dict[str, Cell]]] = {}
     for leaf in leaves:
         progress(f"reading {leaf.label}", len(cells) / len(leaves))
@@ -153,12 +161,12 @@ def _rating(
                 drawn[:, column, place] = value.draws
     draws: Floats | str = lacking[0] if lacking else drawn
     names = tuple(part.member.name for part in parts)
-    columns = Columns(tuple(models), names, values, tuple(directions), draws)
-    if rank.perf is None:
+    degrees = [min_degrees(part.values.values()) for part in parts]
+    columns = Columns(tuple(models), names, values, tuple(directions), draws, degrees)
+    if rank.method != "dynascore":
         return rate(columns, rank.method, context.confidence)
-    settings = Dynascore(rank.perf, rank.weights, rank.offset)
-    rating = rate(columns, rank.method, context.confidence, settings)
-    perf = dict(zip(names, parts, strict=True))[rank.perf].values.values()
+    rating = rate_dynascore(columns, rank)
+    perf = dict(zip(names, parts, strict=True))[str(rank.perf)].values.values()
     kinds = {(value.score.unit, value.score.scale) for value in perf}
     unit, scale = kinds.pop() if len(kinds) == 1 else ("", 1.0)
     shown = {m: s._replace(unit=unit, scale=scale) for m, s in rating.scores.items()}

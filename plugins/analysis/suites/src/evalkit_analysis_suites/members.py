@@ -71,11 +71,13 @@ class Members:
         self._starts = tuple(f"{language}-".lower() for language in languages)
         self._loaded: dict[str, BoundDataset | None] = {}
 
-    def resolve(self, node: Node, name: str = "", scales: Scales = ()) -> Branch:
-        """Find the members of a node, and of all nodes below it."""
-        inner: Scales = ()
+    def resolve(
+        self, node: Node, name: str = "", scales: Scales = (), deep: Scales = ()
+    ) -> Branch:
+        """Find all members below a node; `deep` normalises the datasets of them."""
+        inner = deep
         if node.normalise is not None and node.normalise.at == "children":
-            inner = (node.normalise,)
+            inner = (node.normalise, *deep)
         elif node.normalise is not None:
             scales = (node.normalise, *scales)
         children: list[Branch] = []
@@ -83,11 +85,15 @@ class Members:
             if isinstance(child, Group):
                 flat = node.flatten and not isinstance(child.mean, Weights)
                 group = child.model_copy(update={"flatten": flat or child.flatten})
-                branch = self.resolve(group, child.name, inner)
+                own = ((), inner) if node.flatten or deep else (inner,)
+                branch = self.resolve(group, child.name, *own)
                 children += [branch] if branch.children else []
                 continue
             leaf = Leaf(data=child) if isinstance(child, str) else child
             found = self._variants(leaf, inner)
+            if not found:
+                text = f"{leaf.label}: left out, not of these languages or rounds"
+                self._pool.notices.append(text)
             if len(found) > 1 and not node.over:
                 rules = Rules(missing=node.missing)
                 found = (Branch(leaf.label, None, rules, found),)
@@ -99,6 +105,10 @@ class Members:
         """Return what a dataset says of itself; None if nothing knows it."""
         runs = self._pool.runs_of(dataset)
         return runs[0].record.data if runs else self._load(dataset)
+
+    def knows(self, dataset: str) -> bool:
+        """Tell whether a dataset is installed or has runs."""
+        return self._about(dataset) is not None
 
     def _keeps(self, dataset: str) -> bool:
         """Tell whether a dataset is of the rounds and languages."""
@@ -159,7 +169,8 @@ class Members:
             return (Branch(leaf.label, chosen, scales=scales),)
         own = {"extract": None, "name": None}
         each = (leaf.model_copy(update={"data": name, **own}) for name in names)
-        return tuple(Branch(one.data, one, scales=scales) for one in each)
+        start = f"{leaf.name} " if leaf.name else ""
+        return tuple(Branch(start + one.data, one, scales=scales) for one in each)
 
     def _names(self, reference: str) -> list[str]:
         """Return the datasets of a reference, as runs call them."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from evalkit import Result, read_run
-from evalkit.base.copies import FAMILY
+from evalkit import Registry, Result, read_run
+from evalkit.base.copies import FAMILY, INPUT_ID
 from evalkit.catalog import metric_of
-from evalkit.errors import EvalkitError, StorageError
+from evalkit.errors import EvalkitError, PluginError, StorageError
 from evalkit.places import is_offline, is_remote, missing, uri_of
 from evalkit.reporting import count_of
 from evalkit.runs import RunRecord, RunSummary, find_differences, list_runs
+from evalkit.scoring.records import NOTHING_SCORED
 from evalkit_analysis_ratings.records import Cell, make_score
 from evalkit_analysis_robustness import find_effects
 from evalkit_analysis_suites.schema import Leaf
@@ -77,7 +79,11 @@ def find_pool(folders: Sequence[Path], since: datetime | None) -> RunPool:
 
 
 def _counts(run: RunSummary) -> bool:
-    return run.is_named and bool(run.record.model)
+    record, score = run.record, run.record.headline_score
+    # all examples without a usable response, which count as wrong
+    is_wrong = record.errors == (NOTHING_SCORED,) and record.selection.is_whole
+    has_score = score is not None and score.value is not None
+    return bool(record.model) and (run.is_named or (is_wrong and has_score))
 
 
 def list_folder(folder: Path) -> list[RunSummary]:
@@ -131,7 +137,7 @@ def choose_cells(leaf: Leaf, pool: RunPool) -> list[dict[str, Cell]]:
                 last.run_id, f"{where}: the newest run {last.run_id} {text}"
             )
     pool.notices.extend(replaced.values())
-    metric = _metric(leaf, [*newest.values()])
+    metric = _metric(leaf, newest, pool.notices)
     cells = {model: _cell(leaf, metric, run) for model, run in newest.items()}
     groups = sorted(_comparable(cells), key=len, reverse=True)
     for number, group in enumerate(groups[1:], start=2):
@@ -188,19 +194,26 @@ def _decisive(first: RunRecord, second: RunRecord, metric: str) -> str:
     )
 
 
-def _metric(leaf: Leaf, runs: Sequence[Result]) -> str:
+def _metric(leaf: Leaf, runs: Mapping[str, Result], notices: list[str]) -> str:
     """Name the score of a leaf, with its parameters as runs spell them."""
-    if leaf.metric is None:
-        headlines = (run.headline for run in runs)
-        return next((score.metric for score in headlines if score), "")
-    own = (run[leaf.metric].metric for run in runs if leaf.metric in run)
-    return next(own, leaf.metric)
+    if leaf.metric is not None:
+        own = (run[leaf.metric].metric for run in runs.values() if leaf.metric in run)
+        return next(own, leaf.metric)
+    found = {model: run.headline.metric for model, run in runs.items() if run.headline}
+    # of most models, else of the newest run
+    metric = next((name for name, _ in Counter(found.values()).most_common(1)), "")
+    for model, name in found.items():
+        if name != metric:
+            text = f"the main score of run {runs[model].run_id} is {name}, not {metric}"
+            notices.append(f"{model} on {leaf.label}: {text}")
+    return metric
 
 
 def _cell(leaf: Leaf, metric: str, run: Result) -> Cell:
     tag, aggregate, scores, under, view = leaf.tag, None, run.scores, None, "all"
     if leaf.metric is None and tag is None and run.headline is not None:
-        aggregate = run.headline.aggregate
+        is_main = run.headline.metric == metric
+        aggregate = run.headline.aggregate if is_main else None
     if tag is not None and tag.startswith(MACRO):
         tag, aggregate = None, tag
     if leaf.perturbation is not None:
@@ -218,7 +231,11 @@ def _cell(leaf: Leaf, metric: str, run: Result) -> Cell:
     if leaf.perturbation is not None:
         reason += f". Add it: evalkit eval {leaf.data} --perturbed FILE|RUN"
     elif metric not in run:
-        reason += f". Score it: evalkit rescore {run.run_id} -m {metric}"
+        try:
+            Registry().select("metrics", metric.partition("#")[0])
+            reason += f". Score it: evalkit rescore {run.run_id} -m {metric}"
+        except PluginError as error:
+            reason += f": {error}"
     null = make_score(metric=metric, split=run.record.split, reason=reason)
     return Cell(null, (run,), 0)
 
@@ -273,18 +290,7 @@ def _remarks(name: str, cells: Mapping[str, Cell]) -> Iterator[str]:
         if counted := sum(run.counts[status] for status in statuses):
             share = f"{counted} of {run.counts['examples']}"
             yield f"{where}: missing or invalid predictions count as wrong: {share}"
-        if run.status == "partial":
+        if run.status == "partial" and not run.record.errors:
             yield f"{where}: partial, as a metric did not score all responses"
-        try:
-            if _has_originals(run):
-                yield f"{where}: the run has perturbed examples"
-        except StorageError as error:
-            yield f"{where}: {error}"
-
-
-def _has_originals(run: Result) -> bool:
-    """Tell whether rows name originals, so that examples are perturbed."""
-    rows = run.examples
-    if rows is None or "input_id" not in rows.columns:
-        return False
-    return rows["input_id"].null_count() < rows.height
+        if INPUT_ID in run.record.cluster:
+            yield f"{where}: the run has perturbed examples"

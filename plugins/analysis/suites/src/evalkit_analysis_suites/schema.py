@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
@@ -139,6 +139,14 @@ class Node(Rules):
         listed = self.of if isinstance(self.of, list) else []
         return [each if isinstance(each, str) else each.label for each in listed]
 
+    @property
+    def groups(self) -> Iterator[Group]:
+        """Yield the groups below it."""
+        for child in self.of if isinstance(self.of, list) else ():
+            if isinstance(child, Group):
+                yield child
+                yield from child.groups
+
     @model_validator(mode="after")
     def _check_members(self) -> Self:
         listed, names = self.of if isinstance(self.of, list) else [], self.labels
@@ -154,6 +162,11 @@ class Node(Rules):
                 raise ValueError("mean.weights: the sum of the weights must not be 0")
         if self.mean == "pooled" and self.normalise and self.normalise.at == "children":
             raise ValueError("normalise.at: pooled scores are normalised at the mean")
+        for group in self.groups if self.flatten or self.mean == "pooled" else ():
+            at = group.normalise and group.normalise.at
+            if at == "mean" or (at and self.mean == "pooled"):
+                why = "the mean is over datasets. Normalise it, or the datasets"
+                raise ValueError(f"normalise: {group.name} is not averaged: {why}")
         if self.over and any(isinstance(each, Group) for each in listed):
             raise ValueError("over: the members of of must be datasets")
         return self

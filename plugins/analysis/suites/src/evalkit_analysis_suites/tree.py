@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -17,9 +18,11 @@ from evalkit.statistics.clusters import Floats
 from evalkit.statistics.intervals import Interval, mean_of_intervals, without_interval
 from evalkit_analysis_ratings.draws import (
     POOLED,
+    Drawn,
     draw_leaf,
     joint_interval,
     sample_name,
+    sample_units,
 )
 from evalkit_analysis_ratings.ranks import rank_ranges
 from evalkit_analysis_ratings.records import Cell, Ranks, make_score
@@ -32,16 +35,23 @@ NOT_RANKED = "ranks were not computed"
 """Why there are no replicates."""
 _SHARED = ("metric", "split", "tag", "unit", "scale", "higher_is_better")
 """Fields of a score that a mean has if all its parts agree."""
+_NORMALIZED = "normalized "
 
 
 class Value(NamedTuple):
     """What one model has on a member, while means are computed."""
 
     cell: Cell
-    samples: frozenset[str]
-    """What its examples are samples of."""
-    draws: Floats | str
-    """Joint replicates of the value, or why there are none."""
+    leaves: Mapping[tuple[str, ...], Cell]
+    """The scores of datasets that it is computed from, by path."""
+    raw: Score
+    """The score without floors."""
+    drawn: Drawn | str
+    """Joint replicates of it, or why there are none."""
+    size: float
+    """Number of distinct examples that the data have for the score."""
+    is_floored: bool = False
+    """Whether it cannot be below 0."""
 
     @property
     def score(self) -> Score:
@@ -54,9 +64,11 @@ class Value(NamedTuple):
         return math.nan if self.score.value is None else self.score.value
 
     @property
-    def size(self) -> float:
-        """Number of examples that the data have for the score."""
-        return self.score.n / (self.score.coverage or 1)
+    def draws(self) -> Floats | str:
+        """Replicates that floors move as they move the value, and do not cut."""
+        if isinstance(self.drawn, str) or self.raw.value is None:
+            return str(self.drawn)
+        return self.drawn.values + (self.number - self.raw.value)
 
 
 Values = Mapping[str, Value]
@@ -84,7 +96,7 @@ class Context(NamedTuple):
     has_ranks: bool
 
 
-def sample_names(cells: Mapping[str, Cell]) -> frozenset[str]:
+def sample_names(cells: Mapping[Any, Cell]) -> frozenset[str]:
     """Name the samples that scores are computed from."""
     runs = (run for cell in cells.values() for run in cell.runs)
     return frozenset(sample_name(run.record) for run in runs)
@@ -93,21 +105,33 @@ def sample_names(cells: Mapping[str, Cell]) -> frozenset[str]:
 def draw_values(cells: Mapping[str, Cell], is_drawn: bool) -> Values:
     """Draw replicates of the scores of a leaf, if they are needed."""
     drawn = draw_leaf(cells) if is_drawn else {}
+    sizes = {m: x.score.n / (x.score.coverage or 1) for m, x in cells.items()}
     return {
-        model: Value(cell, sample_names({model: cell}), drawn.get(model, NOT_RANKED))
+        model: Value(cell, {}, cell.score, drawn.get(model, NOT_RANKED), sizes[model])
         for model, cell in cells.items()
     }
+
+
+def min_degrees(values: Iterable[Value]) -> float:
+    """Return the fewest degrees of freedom of some values."""
+    units = (x.drawn.units for x in values if not isinstance(x.drawn, str))
+    return min(units, default=math.inf) - 1
 
 
 def evaluate(branch: Branch, context: Context, path: tuple[str, ...] = ()) -> Evaluated:
     """Compute a member of a suite, and all members below it."""
     if branch.leaf is not None:
-        return _evaluated(branch, context.values[branch.leaf], context, path)
+        own = context.values[branch.leaf].items()
+        leaf = {m: value._replace(leaves={path: value.cell}) for m, value in own}
+        return _evaluated(branch, leaf, context, path)
     below: list[Evaluated] = []
     members: list[Member] = []
+    times = Counter[str]()
     for child in branch.children:
-        own = (*path, child.name)
-        below.append(evaluate(child, context, own))
+        times[child.name] += 1
+        if times[child.name] > 1:
+            child = child._replace(name=f"{child.name} ({times[child.name]})")
+        below.append(evaluate(child, context, (*path, child.name)))
         members.append(below[-1].member)
         groups = context.apart[child.leaf] if child.leaf is not None else ()
         for number, cells in enumerate(groups, start=2):
@@ -146,38 +170,41 @@ def _ranks(values: Values, context: Context) -> tuple[Mapping[str, Ranks], str |
     directions = {value.score.higher_is_better for value in known.values()}
     if None in directions:
         return {}, "it is unknown whether higher is better"
-    if len({value.samples for value in known.values()}) > 1:
+    if len({frozenset(value.leaves) for value in known.values()}) > 1:
         return {}, "means of models are over different datasets"
     for model, value in known.items():
         if isinstance(value.draws, str):
             return {}, f"{model}: {value.draws}"
     numbers = {model: value.number for model, value in known.items()}
-    return rank_ranges(numbers, draws, context.confidence, directions == {True})
+    degrees, up = min_degrees(known.values()), directions == {True}
+    return rank_ranges(numbers, draws, context.confidence, up, degrees)
 
 
 def _scaled(value: Value, scale: Normalisation) -> Value:
-    """Normalise a value; its interval and replicates move with it.
-
-    A floor moves them as it moves the value. If it cut them, means of values near it
-    would have intervals that are too narrow.
-    """
-    score, draws, width = value.score, value.draws, scale.high - scale.low
-    if score.value is None:
+    """Normalise a value; a floor leaves what the means above are computed from."""
+    if value.score.value is None:
         return value
-    plain = (score.value - scale.low) / width
-    shift = max(-plain, 0.0) if scale.floor else 0.0
+    drawn, least = value.drawn, 0.0 if scale.floor else -math.inf
+    if not isinstance(drawn, str):
+        moved = (drawn.values - scale.low) / (scale.high - scale.low)
+        drawn = drawn._replace(values=moved)
+    cell = value.cell._replace(score=_moved(value.score, scale, least))
+    raw = _moved(value.raw, scale, -math.inf)
+    return value._replace(cell=cell, raw=raw, drawn=drawn, is_floored=scale.floor)
 
-    def move(numbers: Floats) -> Floats:
-        return (numbers - scale.low) / width + shift
 
-    number, *ends = move(np.array([score.value, *(score.ci or ())])).tolist()
+def _moved(score: Score, scale: Normalisation, least: float) -> Score:
+    numbers, width = [score.value or 0.0, *(score.ci or ())], scale.high - scale.low
+    number, *ends = [max(least, (x - scale.low) / width) for x in numbers]
     low, high = sorted(ends) or (None, None)
     error = None if score.se is None else abs(score.se / width)
     interval = Interval(low, high, error, score.ci_method, score.reason)
     kept = {name: getattr(score, name) for name in (*_SHARED, "n", "coverage", "flag")}
-    kept |= {"value": number, "unit": "%", "scale": 100.0, "higher_is_better": True}
-    cell = value.cell._replace(score=make_score(interval, **kept))
-    return Value(cell, value.samples, draws if isinstance(draws, str) else move(draws))
+    name, up = score.metric.removeprefix(_NORMALIZED), score.higher_is_better
+    kept |= {"metric": _NORMALIZED + name, "unit": "%", "scale": 100.0}
+    if up is not None and width < 0:
+        kept["higher_is_better"] = not up
+    return make_score(interval, **kept, value=number)
 
 
 def _means(rules: Rules, parts: Sequence[Evaluated], context: Context) -> Values:
@@ -198,55 +225,72 @@ def _mean(
     rules: Rules, parts: Sequence[Evaluated], model: str, why: str, context: Context
 ) -> Value:
     """Compute the mean of the parts of one model, or say why there is none."""
-    found = {part.member.path: part.values.get(model) for part in parts}
-    known = {p: x for p, x in found.items() if x and x.score.value is not None}
+    found = [(part.member.name, part.values.get(model)) for part in parts]
+    known = [(name, x) for name, x in found if x and x.score.value is not None]
     lacking = ", ".join(
-        f"{path[-1]} ({value.score.reason if value else 'no run'})"
-        for path, value in found.items()
-        if path not in known
+        f"{name} ({value.score.reason if value else 'no run'})"
+        for name, value in found
+        if not value or value.score.value is None
     )
     if lacking and (rules.missing == "refuse" or not known):
         why = why or f"no score for {lacking}"
-    used, cells = [*known.values()], [value.cell for value in found.values() if value]
+    used, cells = [x for _, x in known], [value.cell for _, value in found if value]
     runs = tuple({id(run): run for cell in cells for run in cell.runs}.values())
     scored = sum(cell.scored for cell in cells)
-    samples = frozenset[str]().union(*(value.samples for value in used))
+    leaves = {path: cell for value in used for path, cell in value.leaves.items()}
     try:
         if why:
             raise MetricError(why)
         if rules.mean == "pooled" and not all(map(_is_mean, used)):
-            is_drawn = any(value.draws is not NOT_RANKED for value in used)
+            is_drawn = any(value.drawn is not NOT_RANKED for value in used)
             [pooled] = draw_values({"": _pool(used)}, is_drawn).values()
             cell = pooled.cell._replace(runs=runs, scored=scored)
-            return Value(cell, samples, pooled.draws)
+            return pooled._replace(cell=cell, leaves=leaves)
     except EvalkitError as error:
         null = make_score(metric="mean", reason=str(error))
-        return Value(Cell(null, runs, scored), samples, str(error))
+        return Value(Cell(null, runs, scored), leaves, null, str(error), 0.0)
     weights = [1.0] * len(used)
     if isinstance(rules.mean, Weights):
-        weights = [rules.mean.weights[path[-1]] for path in known]
+        weights = [rules.mean.weights[name] for name, _ in known]
     elif rules.mean == "size":
         weights = [value.size for value in used]
     elif rules.mean == "pooled":
         weights = [float(value.score.n) for value in used]
     shares = np.array(weights) / math.fsum(weights)
-    draws = _mean_draws(used, shares)
-    interval = _interval(used, shares, draws, context)
+    is_apart = _are_apart(used)
+    drawn = _mean_drawn(used, shares, is_apart)
+    interval = _mover(used, shares) if is_apart else _joint(drawn, context.confidence)
     flags = [*interval.flags]
     if lacking:
         flags.append(f"mean of {len(used)} of {len(parts)}, {lacking}")
-    n, size = sum(x.score.n for x in used), sum(x.size for x in used)
+    n, sizes = sum(x.score.n for x in used), sum(x.size for x in used)
+    size = sizes if is_apart else pl.concat(map(_examples, used)).n_unique()
     fields = {name: {getattr(x.score, name) for x in used} for name in _SHARED}
     shared = {name: own.pop() for name, own in fields.items() if len(own) == 1}
-    score = make_score(
+    raw = make_score(
         interval,
         **{"metric": "mean", **shared},
-        value=math.fsum(shares * [value.number for value in used]),
-        n=n,
-        coverage=n / size if size else None,
+        value=math.fsum(shares * [value.raw.value for value in used]),
+        n=min(n, round(size)),
+        coverage=n / sizes if sizes else None,
         flag="; ".join(flags) or None,
     )
-    return Value(Cell(score, runs, scored), samples, draws)
+    number = math.fsum(shares * [value.number for value in used])
+    is_floored = all(value.is_floored for value in used)
+    cell = Cell(_raised(raw, number, is_floored), runs, scored)
+    return Value(cell, leaves, raw, drawn, size, is_floored)
+
+
+def _raised(raw: Score, number: float, is_floored: bool) -> Score:
+    """Return a mean with the floors of its parts, which are no evidence to raise it.
+
+    So the lower bound stays that without floors; the upper bound moves with the value.
+    """
+    low, high, shift = raw.ci_low, raw.ci_high, number - (raw.value or 0.0)
+    if low is not None and high is not None:
+        low, high = low + min(shift, 0.0), high + max(shift, 0.0)
+        low = max(low, 0.0) if is_floored else low
+    return raw._replace(value=number, ci_low=low, ci_high=high)
 
 
 def _is_mean(value: Value) -> bool:
@@ -255,28 +299,56 @@ def _is_mean(value: Value) -> bool:
     return mean is not None and math.isclose(mean, value.number)
 
 
-def _mean_draws(parts: Sequence[Value], shares: Floats) -> Floats | str:
-    draws = [part.draws for part in parts if not isinstance(part.draws, str)]
-    lacking = [part.draws for part in parts if isinstance(part.draws, str)]
-    return lacking[0] if lacking else shares @ np.array(draws)
+def _examples(value: Value) -> pl.DataFrame:
+    """Return the `unit` and `id` of the examples of a value."""
+    frames = []
+    for cell in value.leaves.values():
+        tag, [run] = cell.score.tag, cell.runs
+        has_tag = True if tag is None else pl.col("tags").list.contains(tag)
+        if run.examples is not None:
+            rows = run.examples.with_columns(unit=sample_units(run)).filter(has_tag)
+            frames.append(rows.select("unit", "id"))
+    return pl.concat(frames).unique()
 
 
-def _interval(
-    parts: Sequence[Value], shares: Floats, draws: Floats | str, context: Context
-) -> Interval:
-    """Compute the interval of a mean, by MOVER if its parts share no examples."""
-    every = frozenset[str]().union(*(value.samples for value in parts))
-    if len(every) < sum(len(value.samples) for value in parts):
-        if isinstance(draws, str):
-            return without_interval(f"its datasets share examples: {draws}")
-        return joint_interval(draws, context.confidence)
+def _are_apart(parts: Sequence[Value]) -> bool:
+    """Tell whether parts share no units, as different samples or disjoint tags do."""
+    names = [sample_names(value.leaves) for value in parts]
+    if len(frozenset[str]().union(*names)) == sum(map(len, names)):
+        return True
+    units = [_examples(value)["unit"].unique() for value in parts]
+    return pl.concat(units).n_unique() == sum(map(len, units))
+
+
+def _mean_drawn(parts: Sequence[Value], shares: Floats, is_apart: bool) -> Drawn | str:
+    """Return replicates of a mean, with Satterthwaite's number of units."""
+    known = [x.drawn for x in parts if not isinstance(x.drawn, str)]
+    if len(known) < len(parts):
+        return next(x.drawn for x in parts if isinstance(x.drawn, str))
+    draws = shares[:, None] * np.array([each.values for each in known])
+    units = [each.units for each in known]
+    squares = np.nanvar(draws, axis=1)
+    least, spread = min(units), squares @ (squares / np.subtract(units, 1))
+    if is_apart and spread:
+        least = max(least, 1 + squares.sum() ** 2 / spread)
+    return Drawn(draws.sum(axis=0), least)
+
+
+def _joint(drawn: Drawn | str, confidence: float) -> Interval:
+    if isinstance(drawn, str):
+        return without_interval(f"its datasets share examples: {drawn}")
+    return joint_interval(drawn.values, confidence)
+
+
+def _mover(parts: Sequence[Value], shares: Floats) -> Interval:
+    """Compute the interval of a mean whose parts share no examples."""
     runs = [run for value in parts for run in value.cell.runs]
     if len({run.record.confidence for run in runs}) > 1:
         return without_interval("the confidence levels of the runs differ")
     values, intervals = [], []
     for value, weight in zip(parts, (shares * len(parts)).tolist(), strict=True):
-        values.append(weight * value.number)
-        score = value.score
+        score = value.raw
+        values.append(weight * (score.value or 0.0))
         numbers = (score.ci_low, score.ci_high, score.se)
         low, high, error = (None if x is None else weight * x for x in numbers)
         intervals.append(Interval(low, high, error, reason=score.reason))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from packaging.requirements import InvalidRequirement, Requirement
-from pydantic import BaseModel, create_model
+from pydantic import BaseModel, create_model, model_validator
 
 from evalkit import Dataset, Parameters
 from evalkit.base.names import score_name
@@ -131,9 +131,12 @@ def extractors_of(benchmark: Benchmark) -> tuple[str, ...]:
 
 
 def _parameters(benchmark: Benchmark) -> type[BaseModel]:
-    """Make the parameters of the dataset; only that of the extractor has a default."""
-    fields: dict[str, Any] = {}
-    for axis, values in axes_of(benchmark).items():
+    """Make the parameters; the only value of an axis may be left out, but is kept."""
+    axes = axes_of(benchmark)
+    only = {axis: values[0] for axis, values in axes.items() if len(values) == 1}
+    fill: Any = model_validator(mode="before")(lambda values: only | values)
+    fields: dict[str, Any] = {"__validators__": {"fill": fill}}
+    for axis, values in axes.items():
         kind = Literal.__getitem__(values)
         fields[axis] = (kind, values[0] if axis == EXTRACT else ...)
     return create_model("Parameters", __base__=Parameters, **fields)
@@ -199,10 +202,8 @@ def _stages(benchmark: Benchmark, extract: str | None) -> Any:
         stages = stages[extract or ""]
     if benchmark.null_label is None:
         return stages
-    last = {
-        "kind": "map-values",
-        "configuration": {"mapping": {benchmark.null_label: ""}, "otherwise": "text"},
-    }
+    configuration = {"mapping": {benchmark.null_label: ""}, "otherwise": "text"}
+    last = {"kind": "map-values", "configuration": configuration}
     written = split_stages(stages) if isinstance(stages, str) else stages or []
     return [*written, last]
 
@@ -223,8 +224,8 @@ def _metric(use: str | MetricUse, benchmark: Benchmark) -> str:
             chance = 1 / len(options) if isinstance(options, list) else "choices"
     scale = {"metric": name, "chance": chance, "best": rescale.high}
     scale |= {} if rescale.floor else {"floor": False}
-    given = {key: value for key, value in scale.items() if value is not None}
-    return reference("above-chance", given)
+    scale = {key: value for key, value in scale.items() if value is not None}
+    return reference("above-chance", scale)
 
 
 def reference(name: str, options: Mapping[str, Any]) -> str:

@@ -11,7 +11,6 @@ from typing import Literal
 import numpy as np
 
 from evalkit import Registry, Score
-from evalkit.base.violations import few
 from evalkit.errors import DataError, EvalkitError
 from evalkit.statistics.clusters import Floats
 from evalkit_analysis_ratings.draws import REPLICATES
@@ -74,9 +73,9 @@ def make_board(
     tree = members.resolve(suite, name)
     leaves = [branch.leaf for branch in tree.leaves() if branch.leaf is not None]
     unknown = [leaf.data for leaf in leaves if not members.knows(leaf.data)]
-    if unknown:
-        text = f"neither installed nor with runs: {few(dict.fromkeys(unknown))}"
-        pool.notices.append(text)
+    if names := [*dict.fromkeys(unknown)]:
+        shown = ", ".join([*names[:5], "…"] if len(names) > 5 else names)
+        pool.notices.append(f"neither installed nor with runs: {shown}")
     cells: dict[Leaf, list[dict[str, Cell]]] = {}
     for leaf in leaves:
         progress(f"reading {leaf.label}", len(cells) / len(leaves))

@@ -15,7 +15,6 @@ from evalkit.errors import EvalkitError, PluginError, StorageError
 from evalkit.places import is_offline, is_remote, missing, uri_of
 from evalkit.reporting import count_of
 from evalkit.runs import RunRecord, RunSummary, find_differences, list_runs
-from evalkit.scoring.records import NOTHING_SCORED
 from evalkit_analysis_ratings.records import Cell, make_score
 from evalkit_analysis_robustness import find_effects
 from evalkit_analysis_suites.schema import Leaf
@@ -81,7 +80,7 @@ def find_pool(folders: Sequence[Path], since: datetime | None) -> RunPool:
 def _counts(run: RunSummary) -> bool:
     record, score = run.record, run.record.headline_score
     # all examples without a usable response, which count as wrong
-    is_wrong = record.errors == (NOTHING_SCORED,) and record.selection.is_whole
+    is_wrong = not record.counts.scored and record.selection.is_whole
     has_score = score is not None and score.value is not None
     return bool(record.model) and (run.is_named or (is_wrong and has_score))
 

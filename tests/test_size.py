@@ -37,7 +37,7 @@ DISTRIBUTIONS = {
     "annotators/columns": 1_085,
     "benchmarks/declared": 2_000,
     "benchmarks/peers": 2_500,
-    "commands/exchange": 2_200,
+    "commands/exchange": 2_250,
     "commands/perturb": 3_005,
     "commands/publish": 290,
     "commands/site": 1_300,

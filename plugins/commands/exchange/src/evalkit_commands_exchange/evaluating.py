@@ -51,11 +51,8 @@ def evaluate_imported(run: ImportedRun, out: Path, registry: Registry) -> Result
             result = evaluate_perturbed(dataset, predictions, **arguments)
         else:
             result = evaluate_with(dataset, predictions, options, **arguments)
-        notices = [f"{ORIGINAL_FILE} holds the numbers of {run.tool}", *result.notices]
-        if path.stem != run.dataset:
-            notice = f"an earlier import of {run.dataset} has other examples, so this "
-            notices.append(f"{notice}dataset is named {path.stem}")
-        result.amend(notices=tuple(notices))
+        notice = f"{ORIGINAL_FILE} holds the numbers of {run.tool}"
+        result.amend(notices=(notice, *result.notices))
         schema = dict.fromkeys(_TEXTS, pl.String) | dict.fromkeys(_NUMBERS, pl.Float64)
         rows = compare_scores(run, result)
         result.tables[ORIGINAL_FILE] = pl.DataFrame(rows, schema=schema)

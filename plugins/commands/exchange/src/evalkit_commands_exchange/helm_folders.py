@@ -15,7 +15,7 @@ from evalkit_adapters_peers.values import text_of, value_at
 from evalkit_benchmarks_peers.helm import SEPARATE, TEXT_METRICS
 from evalkit_benchmarks_peers.peer_files import component_name
 from evalkit_commands_exchange.imports import ImportedRun, OriginalScore, Row
-from evalkit_commands_exchange.shared import as_text, column_name
+from evalkit_commands_exchange.shared import COMPARING, as_text, column_name
 
 SPEC, STATE = "run_spec.json", "scenario_state.json"
 _STATS, _BY_INSTANCE = "stats.json", "per_instance_stats.json"
@@ -55,8 +55,14 @@ def read_helm(folder: Path) -> ImportedRun:
         (row["id"], row["train_trial_index"]): row
         for row in statistics.read_file(folder / _BY_INSTANCE)
     }
-    is_separate = method in SEPARATE
-    scores = [*_scores(read_document(folder / _STATS), values.values(), is_separate)]
+    metrics = value_at(spec, "metric_specs")
+    is_exported = any(each["class_name"].startswith("evalkit.") for each in metrics)
+    known = COUNTERPARTS | (COMPARING if is_exported else {})
+    if method in SEPARATE:
+        known = {"exact_match": "accuracy"}
+    scores = [*_scores(read_document(folder / _STATS), values.values(), known)]
+    if method in SEPARATE:
+        scores = [score._replace(explanation=_TIES) for score in scores]
     examples, responses = _rows(states, values, scores, adapter)
     if not examples[1]:  # then the worst of originals and perturbed is the original
         scores = [score for score in scores if score.perturbation is None]
@@ -141,7 +147,7 @@ def _example(row: Row) -> Row:
 
 
 def _scores(
-    statistics: Any, by_instance: Any, is_separate: bool
+    statistics: Any, by_instance: Any, known: Mapping[str, str]
 ) -> Iterator[OriginalScore]:
     """Yield the scores of the run, each with the metric that computes the same."""
     if not isinstance(statistics, list):
@@ -152,12 +158,9 @@ def _scores(
         name = text_of(value_at(each, "name.name"), "name.name")
         described = each["name"]
         perturbation = described.get("perturbation")
-        counterpart = column = None
-        if is_separate and name == "exact_match":
-            counterpart = "accuracy"
-        elif not is_separate and name in COUNTERPARTS:
-            counterpart = COUNTERPARTS[name]
-        elif name in of_instances and not (perturbation or _GENERAL.fullmatch(name)):
+        counterpart, column = known.get(name), None
+        is_own = counterpart is None and name in of_instances and not perturbation
+        if is_own and not _GENERAL.fullmatch(name):
             column = column_name("helm", name)
         split = described.get("split")
         score = OriginalScore(name, each.get("mean"), counterpart, column)
@@ -165,5 +168,4 @@ def _scores(
             tag=f"split:{split}" if len(splits) > 1 and split else None,
             perturbation=name_perturbation(described),
             computed_on=(perturbation or {}).get("computed_on"),
-            explanation=_TIES if is_separate else "",
         )

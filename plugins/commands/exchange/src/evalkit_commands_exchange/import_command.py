@@ -68,7 +68,7 @@ def import_command(
     if as_json:
         echo_json(_record(imported))
     elif imported.runs:
-        _print(imported)
+        _print(imported, folder)
     _report(imported, folder)
     if imported.failures or not imported.runs:
         raise click.exceptions.Exit(1)
@@ -82,15 +82,16 @@ def _record(imported: Imported) -> dict[str, Any]:
         for run, result, compared in imported.runs
     ]
     unread = [str(path) for path in imported.unread]
-    return {"runs": runs, "failures": imported.failures, "unread": unread}
+    lists = {"failures": imported.failures, "notices": imported.notices}
+    return {"runs": runs, **lists, "unread": unread}
 
 
-def _print(imported: Imported) -> None:
+def _print(imported: Imported, folder: Path) -> None:
     """Print the tool's numbers beside evalkit's."""
     from evalkit.reporting import count_of
 
     header = ["dataset", "model", "of", "tool's metric", "tool", "evalkit's metric"]
-    rows, hidden = [[*header, "evalkit", "difference", "note"]], 0
+    rows, hidden = [[*header, "evalkit", "difference", "note", "source"]], 0
     for run, result, compared in imported.runs:
         for each in compared:
             if result is not None and each["evalkit"] is None:
@@ -100,8 +101,11 @@ def _print(imported: Imported) -> None:
             cells = [run.dataset, run.model, " ".join(filter(None, parts)) or "all"]
             cells += [each["metric"], _number(each["tool"])]
             cells += [each["evalkit_metric"] or NO_VALUE, _number(each["evalkit"])]
-            rows.append([*cells, _number(each["difference"]), each["explanation"]])
-    draw(rows, "table", texts=(0, 1, 2, 3, 5, 8))
+            cells += [_number(each["difference"]), each["explanation"]]
+            rows.append([*cells, str(run.source.relative_to(folder))])
+    if len({tuple(row[:4]) for row in rows}) == len(rows) and not imported.notices:
+        rows = [row[:-1] for row in rows]
+    draw(rows, "table", texts=(0, 1, 2, 3, 5, 8, 9))
     if hidden:
         more = count_of(hidden, "further number")
         echo(f"{more} without a counterpart; --json lists them", err=True)
@@ -112,9 +116,11 @@ def _number(value: float | None) -> str:
 
 
 def _report(imported: Imported, folder: Path) -> None:
-    """Print what was not imported."""
+    """Print notices, and what was not imported."""
     from evalkit.reporting import count_of
 
+    for notice in imported.notices:
+        echo(f"evalkit: notice: {notice}", err=True)
     for failure in imported.failures:
         echo(f"evalkit: error: {failure}", err=True)
     if not imported.runs and not imported.failures:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit.errors import EvalkitError
+from evalkit_benchmarks_peers.peer_files import component_name
 from evalkit_commands_exchange.imports import ImportedRun
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ class Imported(NamedTuple):
     failures: list[str]
     unread: list[Path]
     """Files that belong to no imported run."""
+    notices: list[str]
+    """What names of datasets stand for, and models with several runs on one."""
 
 
 def import_runs(
@@ -40,7 +44,8 @@ def import_runs(
     from evalkit_commands_exchange.evaluating import compare_scores, evaluate_imported
 
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    imported, read = Imported([], [], []), set[Path]()
+    imported, read, notices = Imported([], [], [], []), set[Path](), dict[str, str]()
+    installed = {each.name for each in registry.catalog.of_kind("datasets")}
     for number, path in enumerate(files):
         progress(f"importing {path.name}", number / len(files))
         readers: list[Callable[[], ImportedRun]] = []
@@ -48,17 +53,46 @@ def import_runs(
             readers = _readers(path)
         for reader in readers:
             with _noted(path, imported.failures):
-                run = reader()
+                run = _renamed(reader(), out, installed)
                 read.update(run.files)
                 if only and not any(fnmatchcase(run.dataset, each) for each in only):
                     continue
                 is_scored = bool(run.examples) and not dry_run
                 result = evaluate_imported(run, out, registry) if is_scored else None
                 name = str(result.dataset) if result else run.dataset
+                if result and (plain := name.partition(":")[0]) != run.name:
+                    source = f"{run.source.relative_to(folder)}: {run.name} has others"
+                    notices.setdefault(plain, f"{plain} has the examples of {source}")
                 compared = compare_scores(run, result)
                 imported.runs.append((run._replace(dataset=name), result, compared))
     imported.unread.extend(path for path in files if path not in read)
+    imported.notices.extend([*notices.values(), *_several(imported, folder)])
     return imported
+
+
+def _renamed(run: ImportedRun, out: Path, installed: set[str]) -> ImportedRun:
+    """Put the tool before a name that another dataset has."""
+    is_imported = (out / "imported" / f"{run.dataset}.yaml").exists()
+    is_evaluated = (out / run.name).exists() and not is_imported
+    if not run.examples or not (run.name in installed or is_evaluated):
+        return run
+    tool = run.tool.replace("lm-evaluation-harness", "lm-eval")
+    return run._replace(dataset=component_name(tool, run.dataset))
+
+
+def _several(imported: Imported, folder: Path) -> Iterator[str]:
+    """Yield a notice for a model with several runs on one dataset."""
+    sources: dict[tuple[str, str], list[Path]] = defaultdict(list)
+    for run, result, _ in imported.runs:
+        if result is not None:
+            sources[run.model, run.dataset].append(run.source)
+    datasets: dict[tuple[str, int, Path], list[str]] = defaultdict(list)
+    for (model, dataset), several in sources.items():
+        datasets[model, len(several), several[-1]].append(dataset)
+    for (model, count, last), names in datasets.items():
+        if count > 1:
+            shown = f"{', '.join(names)}: {count} runs each. Leaderboards show "
+            yield f"{model} on {shown}{last.relative_to(folder)}"
 
 
 @contextmanager

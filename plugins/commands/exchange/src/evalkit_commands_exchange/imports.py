@@ -70,6 +70,12 @@ class ImportedRun(NamedTuple):
     perturbed_responses: Sequence[Row] = ()
 
     @property
+    def name(self) -> str:
+        """Name of the dataset, without the language that is a parameter of it."""
+        language = component_name(self.language)
+        return self.dataset.removesuffix(f"-{language}" if language else "")
+
+    @property
     def metrics(self) -> list[str]:
         """Metrics that compute the tool's scores, counterparts first."""
         ordered = sorted(self.scores, key=lambda score: score.counterpart is None)

@@ -16,6 +16,7 @@ from evalkit_benchmarks_peers.lm_eval import FILTERS, METRICS, OPTIONS, filter_s
 from evalkit_benchmarks_peers.peer_files import component_name
 from evalkit_commands_exchange.imports import ImportedRun, OriginalScore, Row
 from evalkit_commands_exchange.shared import (
+    COMPARING,
     column_name,
     other_fields,
     read_lines,
@@ -99,12 +100,13 @@ def _scores(
 ) -> Iterator[OriginalScore]:
     output = config.get("output_type", "generate_until")
     uses = {use["metric"]: use for use in config.get("metric_list") or ()}
+    exported = {} if "metric_list" in config else {"acc": "accuracy", **COMPARING}
     for key, value in results.items():
         name, _, of_filter = key.partition(",")
         if of_filter != filter_name or name.endswith("_stderr"):
             continue
         stderr = results.get(f"{name}_stderr,{filter_name}")
-        counterpart, usual = METRICS.get((output, name), (None, None))
+        counterpart, usual = METRICS.get((output, name), (exported.get(name), None))
         use = uses.get(name, {})
         if use.get("aggregation", usual) != usual:
             counterpart = None

@@ -16,6 +16,9 @@ _OWN = {"uid", "id", "input", "answer", "target", "choices", "tags", "input_id"}
 _OWN |= {"perturbation"}
 """Fields of examples that have a meaning."""
 
+COMPARING = {name: name for name in ("accuracy", "exact-match", "macro-f1")}
+"""Metrics of evalkit that compare texts; an export of evalkit has their scores."""
+
 
 def column_name(tool: str, score: str) -> str:
     """Return the field of responses that holds a score of the tool."""

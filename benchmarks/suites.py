@@ -228,8 +228,9 @@ def measure(name: str, boards: int) -> str:
             values[model] = float(np.average(np.maximum(own, least), weights=weights))
             shift = values[model] - float(np.average(own, weights=weights))
             draws[model] = np.average(drawn, axis=0, weights=weights) + shift
-            interval = joint_interval(draws[model] - shift, LEVEL)
-            joint += holds(interval, truth[place], shift)
+            joint += holds(
+                joint_interval(draws[model] - shift, LEVEL), truth[place], shift
+            )
             times = len(leaves) * np.array(weights)
             ends = scale(np.array([x.intervals[place][:2] for x in leaves], float))
             parts = [Interval(*each) for each in (times[:, None] * ends).tolist()]

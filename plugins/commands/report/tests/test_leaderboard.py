@@ -88,7 +88,7 @@ def test_the_table_explains_every_number(invoke: Invoke, monkeypatch: Any) -> No
     assert [line.split()[0] for line in lines[1:4]] == ["good", "fair", "poor"]
     assert [line.partition(":")[0] for line in lines[4:]] == [
         *("", "accuracy in %, with 95 % intervals; sorted by mean"),
-        *("mean", "intervals of means", "win-rate", "rank", "notice"),
+        *("mean", "intervals of means", "win-rate", "rank"),
     ]
     assert invoke("leaderboard", "-q").stdout.splitlines() == lines[:4]
     monkeypatch.setenv("COLUMNS", "80")

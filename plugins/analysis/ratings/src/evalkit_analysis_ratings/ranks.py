@@ -224,7 +224,7 @@ def _better(
     unseen = units * np.log1p(np.where(is_same, differences, 0).clip(0) / largest)
     is_better = unseen > math.log(differences.size / (1 - confidence))
     while True:
-        greatest = np.full(len(drawn), -np.inf)
+        greatest = np.zeros(len(drawn))
         for j in models:
             moved = drawn[:, :, [j]] - drawn - differences[:, j]
             tested = np.where(is_better[:, j], -np.inf, moved / errors[:, j])

@@ -12,6 +12,7 @@ from evalkit_analysis_suites.records import Member
 from evalkit_cli.commanding import NO_VALUE, score_label, show_interval, show_value
 
 if TYPE_CHECKING:
+    from evalkit import Score
     from evalkit_analysis_ratings.records import Ranks
     from evalkit_analysis_suites.records import Board
 
@@ -223,15 +224,16 @@ def notices_of(board: Board) -> list[str]:
     for column in columns:
         name = column_name(board, column)
         if column.datasets or len(board.models) > 1:
-            notices += [f"{name}: {remark}" for remark in _remarks(column, board)]
-    return notices
+            own = {model: cell.score for model, cell in column.cells.items()}
+            notices += [f"{name}: {remark}" for remark in _remarks(own, board)]
+    return notices + [f"{method}: {remark}" for remark in _remarks(scores, board)]
 
 
-def _remarks(column: Member, board: Board) -> list[str]:
+def _remarks(scores: Mapping[str, Score], board: Board) -> list[str]:
     """Name the models without a value or an interval, or with a flag, by reason."""
     by_reason: dict[tuple[str, str], list[str]] = {}
-    for model in filter(column.cells.__contains__, board.models):
-        score = column.cells[model].score
+    for model in filter(scores.__contains__, board.models):
+        score = scores[model]
         lack = "no value" if score.value is None else "no interval"
         why = score.reason if score.ci is None else None
         for what, reason in (("*", score.flag), (lack, why)):

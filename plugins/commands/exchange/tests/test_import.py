@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 import evalkit
 from evalkit import Registry, Result, read_run
+from evalkit.catalog import Resolver
 from evalkit.runs import list_runs
 from evalkit_cli.main import cli
 from evalkit_commands_exchange.importing import Imported, import_runs
@@ -330,6 +331,26 @@ def test_samples_that_are_broken_or_elsewhere_take_no_other(
     assert len(found.runs) == 3
 
 
+def test_an_export_comes_back_beside_the_installed_dataset(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    assert invoke("eval", "sample-sentiment", "-o", runs).exit_code == 0
+    for seed, tool in enumerate(("lm-eval", "lm-eval", "helm")):
+        out = tmp_path / "out" / tool / str(seed)
+        assert invoke("export", tool, "vader", "--runs", runs, "-o", out).exit_code == 0
+    for _ in range(2):  # a further import gives the same names
+        done = invoke("import", tmp_path / "out", "-o", runs)
+        found = [read_run(each.path) for each in list_runs(runs)]
+        names = {str(run.dataset) for run in found}
+        own = {"helm-sample-sentiment", "lm-eval-sample-sentiment"}
+        assert names == own | {"sample-sentiment"}
+        assert {run.headline.metric for run in found if run.headline} == {"macro-f1"}
+    notice = (
+        "vader on lm-eval-sample-sentiment: 2 runs each. Leaderboards show lm-eval/1/"
+    )
+    assert notice in done.stderr
+    assert "lm-eval/0/vader/results_" in done.stdout
+
+
 def test_lm_eval_answers_stay_as_filtered_where_a_filter_is_unknown(
     tmp_path: Path,
 ) -> None:
@@ -467,6 +488,9 @@ def check_seahelm(case: Mapping[str, Any], tmp_path: Path) -> None:
     assert [score.metric for score in totals.scores] == ["id/nlu/total"]
     assert (run.dataset, run.model) == ("sea-t:language=id", "org/model")
     assert run.record.data.languages == ("id",)
+    dataset = tmp_path / "runs" / "imported" / "sea-t-id.yaml"  # its only language
+    bound = Resolver(Registry()).bind("datasets", str(dataset))
+    assert bound.changed_parameters == {"language": "id"}
     for (name,), (original, value) in compared(run).items():
         if name != "null_count":
             assert value == pytest.approx(original), name

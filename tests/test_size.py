@@ -30,7 +30,7 @@ WORDS = 74_192
 DISTRIBUTIONS = {
     "adapters/rows": 5_230,
     "analysis/compare": 3_980,
-    "analysis/ratings": 870,
+    "analysis/ratings": 975,
     "analysis/robustness": 3_305,
     "analysis/suites": 1_500,
     "analysis/upkeep": 725,

@@ -10,10 +10,7 @@ import numpy as np
 
 from evalkit.statistics.clusters import Floats, Integers
 from evalkit.statistics.intervals import Interval, without_interval
-from evalkit.statistics.student_t import (
-    normal_quantile,
-    t_quantile,
-)
+from evalkit.statistics.student_t import normal_quantile, t_quantile
 from evalkit_analysis_ratings.draws import joint_interval
 from evalkit_analysis_ratings.records import Ranks, Rating, make_score
 
@@ -39,9 +36,7 @@ class Columns(NamedTuple):
 
 
 def rate(
-    columns: Columns,
-    method: Literal["win-rate", "mean-rank"],
-    confidence: float = 0.95,
+    columns: Columns, method: Literal["win-rate", "mean-rank"], confidence: float = 0.95
 ) -> Rating:
     """Rate models by their order on all columns.
 

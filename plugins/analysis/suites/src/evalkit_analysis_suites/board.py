@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -14,9 +14,9 @@ from evalkit import Registry, Score
 from evalkit.errors import DataError, EvalkitError
 from evalkit.statistics.clusters import Floats
 from evalkit_analysis_ratings.draws import REPLICATES
+from evalkit_analysis_ratings.dynascore import rate_dynascore
 from evalkit_analysis_ratings.ranks import Columns, rate
 from evalkit_analysis_ratings.records import Cell, Rating, make_score
-from evalkit_analysis_suites.dynascore import rate_dynascore
 from evalkit_analysis_suites.members import Members
 from evalkit_analysis_suites.records import Board
 from evalkit_analysis_suites.runs import RunPool, choose_cells, find_pool
@@ -73,9 +73,8 @@ def make_board(
     tree = members.resolve(suite, name)
     leaves = [branch.leaf for branch in tree.leaves() if branch.leaf is not None]
     unknown = [leaf.data for leaf in leaves if not members.knows(leaf.data)]
-    if names := [*dict.fromkeys(unknown)]:
-        shown = ", ".join([*names[:5], "…"] if len(names) > 5 else names)
-        pool.notices.append(f"neither installed nor with runs: {shown}")
+    if unknown:
+        pool.notices.append(f"neither installed nor with runs: {_shown(unknown)}")
     cells: dict[Leaf, list[dict[str, Cell]]] = {}
     for leaf in leaves:
         progress(f"reading {leaf.label}", len(cells) / len(leaves))
@@ -85,12 +84,9 @@ def make_board(
     if not any(cell.scored for cell in counted):
         reasons = dict.fromkeys(str(cell.score.reason) for cell in counted)
         notes = [*pool.notices, *reasons][:5]
-        names = [leaf.label for leaf in leaves]
-        shown = ", ".join([*names[:5], "…"] if len(names) > 5 else names)
-        what = f"{shown or 'this selection'} {'have' if len(names) > 1 else 'has'}"
-        raise DataError(
-            "; ".join([f"no score: {what} no complete run with this metric", *notes])
-        )
+        shown = _shown([leaf.label for leaf in leaves]) or "this selection"
+        why = f"no score: no complete run with this metric of {shown}"
+        raise DataError("; ".join([why, *notes]))
     levels = sorted({run.record.confidence for run in pool.results.values() if run})
     confidence = levels[0] if len(levels) == 1 else 0.95
     if len(levels) > 1:
@@ -115,6 +111,11 @@ def make_board(
     best = tuple(sorted(models, key=lambda model: sort_key(model, scores.get(model))))
     texts = tuple(dict.fromkeys(pool.notices))
     return Board(name, found.member, best, rating, confidence, texts, by)
+
+
+def _shown(names: Iterable[str]) -> str:
+    first, *others = [*dict.fromkeys(names)] or [""]
+    return ", ".join([first, *others[:4], *["…"][: len(others[4:])]])
 
 
 def _plain(pool: RunPool) -> Suite:
@@ -164,7 +165,7 @@ def _rating(
     columns = Columns(tuple(models), names, values, tuple(directions), draws, degrees)
     if rank.method != "dynascore":
         return rate(columns, rank.method, context.confidence)
-    rating = rate_dynascore(columns, rank)
+    rating = rate_dynascore(columns, str(rank.perf), rank.weights, rank.offset)
     perf = dict(zip(names, parts, strict=True))[str(rank.perf)].values.values()
     kinds = {(value.score.unit, value.score.scale) for value in perf}
     unit, scale = kinds.pop() if len(kinds) == 1 else ("", 1.0)

@@ -84,14 +84,10 @@ def plan_suite(reference: str, registry: Registry) -> SuitePlan:
                 metrics = plan.metrics.setdefault(dataset, [])
                 if metric and bound and metric not in metrics:
                     metrics.append(metric)
-                if (
-                    leaf.split
-                    and plan.splits.setdefault(dataset, leaf.split) != leaf.split
-                ):
-                    only = plan.splits[dataset]
-                    plan.notices.append(
-                        f"{dataset}: evaluating the split {only}, not {leaf.split}"
-                    )
+                split = leaf.split
+                if split and (only := plan.splits.setdefault(dataset, split)) != split:
+                    text = f"{dataset}: evaluating the split {only}, not {split}"
+                    plan.notices.append(text)
     plan.expanded.extend(expanded.values())
     return plan._replace(notices=[*dict.fromkeys(plan.notices)])
 

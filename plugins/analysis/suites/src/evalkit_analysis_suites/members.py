@@ -51,11 +51,7 @@ class Branch(NamedTuple):
 class Members:
     """The datasets that a suite may name: installed ones, and those with runs.
 
-    Args:
-        pool: The runs. Its notices take what is left out.
-        registry: Where datasets are found.
-        rounds: Rounds of the datasets that are kept. Default: all.
-        languages: Languages of these; `en` keeps `en-GB` too. Default: all.
+    Only those of some rounds and languages are kept, if any are given.
     """
 
     def __init__(

@@ -56,15 +56,7 @@ class RunPool(NamedTuple):
 
 
 def find_pool(folders: Sequence[Path], since: datetime | None) -> RunPool:
-    """Find the runs of folders.
-
-    Args:
-        folders: Folders of runs, or run folders.
-        since: Leave out runs that were evaluated before this moment.
-
-    Raises:
-        StorageError: A folder does not exist.
-    """
+    """Find the runs of folders, or of run folders, of this moment and later."""
     listed = [run for folder in folders for run in list_folder(folder)]
     pool = RunPool({}, {}, [run.problem for run in listed if run.problem], {})
     listed = [run for run in listed if not (run.problem or run.record.perturbation)]
@@ -109,15 +101,10 @@ def _moment(run: RunSummary) -> datetime:
 
 
 def choose_cells(leaf: Leaf, pool: RunPool) -> list[dict[str, Cell]]:
-    """Choose the score of each model on a leaf.
+    """Choose the score of each model on a leaf, which come first.
 
-    Args:
-        leaf: The leaf.
-        pool: The runs. Its notices take what was left out or kept apart, and why.
-
-    Returns:
-        By model, the cells that count. A model whose run is not comparable with those
-        of most models has no value there; further groups hold the scores of these.
+    A model whose run is not comparable with those of most models has no value there;
+    further groups hold the scores of these. Notices say what was kept apart, and why.
     """
     split = leaf.split or _main_split(leaf, pool)
     newest: dict[str, Result] = {}

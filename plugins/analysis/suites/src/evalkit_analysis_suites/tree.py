@@ -10,26 +10,23 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from evalkit import Result, Score
-from evalkit.base.copies import INPUT_ID
-from evalkit.catalog import metric_of
+from evalkit import Score
 from evalkit.errors import EvalkitError, MetricError
 from evalkit.statistics.clusters import Floats
 from evalkit.statistics.intervals import Interval, mean_of_intervals, without_interval
 from evalkit_analysis_ratings.draws import (
-    POOLED,
     Drawn,
     draw_leaf,
     joint_interval,
     sample_name,
     sample_units,
 )
+from evalkit_analysis_ratings.pooling import pool_cells
 from evalkit_analysis_ratings.ranks import rank_ranges
 from evalkit_analysis_ratings.records import Cell, Ranks, make_score
 from evalkit_analysis_suites.members import Branch
 from evalkit_analysis_suites.records import Member
 from evalkit_analysis_suites.schema import Leaf, Normalisation, Rules, Weights
-from evalkit_analysis_upkeep import merge
 
 NOT_RANKED = "ranks were not computed"
 """Why there are no replicates."""
@@ -243,7 +240,7 @@ def _mean(
             raise MetricError(why)
         if rules.mean == "pooled" and not all(map(_is_mean, used)):
             is_drawn = any(value.drawn is not NOT_RANKED for value in used)
-            [pooled] = draw_values({"": _pool(used)}, is_drawn).values()
+            [pooled] = draw_values({"": pool_cells(cells)}, is_drawn).values()
             cell = pooled.cell._replace(runs=runs, scored=scored)
             return pooled._replace(cell=cell, leaves=leaves)
     except EvalkitError as error:
@@ -353,37 +350,3 @@ def _mover(parts: Sequence[Value], shares: Floats) -> Interval:
         low, high, error = (None if x is None else weight * x for x in numbers)
         intervals.append(Interval(low, high, error, reason=score.reason))
     return mean_of_intervals(values, intervals)
-
-
-def _pool(values: Sequence[Value]) -> Cell:
-    """Score the examples of several datasets of one model together."""
-    scores = [value.score for value in values]
-    kinds = {(x.metric, x.tag, x.aggregate, x.perturbation) for x in scores}
-    [kind, *others] = kinds
-    if others or kind[-1] is not None:
-        raise MetricError("only scores of one metric and tag are pooled, unperturbed")
-    runs = [run for value in values for run in value.cell.runs]
-    merged = runs[0]
-    if len(runs) > 1:
-        parts = [_renamed(run, kind[0]) for run in runs]
-        merged = merge(parts, dataset=POOLED, model=str(runs[0].model))
-    for score in merged.scores:
-        if (score.metric, score.tag, score.aggregate, score.perturbation) == kind:
-            return Cell(score, (merged,), len(values))
-    raise MetricError(f"the pooled examples have no score {kind[0]}")
-
-
-def _renamed(run: Result, metric: str) -> Result:
-    """Return a run with one metric, whose ids and clusters name the sample."""
-    if run.examples is None:
-        raise MetricError(f"the run {run.run_id} has no examples")
-    owner = metric_of(metric, run.record.metric_names)
-    components = tuple(
-        x for x in run.record.components if x.kind != "metrics" or x.full_name == owner
-    )
-    start = pl.lit(f"{sample_name(run.record)}\x1f")
-    names = {"id", "cluster", INPUT_ID}.intersection(run.examples.columns)
-    named = ((start + pl.col(n).cast(pl.String)).alias(n) for n in sorted(names))
-    examples = run.examples.with_columns(named)
-    record = run.record.changed(components=components, headline=owner)
-    return Result(record, (), (), examples, run.statistics)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from evalkit.errors import EvalkitError
@@ -9,28 +11,32 @@ from evalkit.statistics.clusters import Floats, Integers
 from evalkit.statistics.intervals import Interval
 from evalkit_analysis_ratings.ranks import Columns, join_rating
 from evalkit_analysis_ratings.records import Rating
-from evalkit_analysis_suites.schema import Rank
 
 _LEAST_STEP = 1e-4
 """Share of the best score up to which a step between two models is ignored."""
 _JUMPS = "no method holds: rates of exchange jump if two models change places"
 
 
-def rate_dynascore(columns: Columns, rank: Rank) -> Rating:
+def rate_dynascore(
+    columns: Columns,
+    perf: str,
+    weights_by_name: Mapping[str, float],
+    offsets_by_name: Mapping[str, float],
+) -> Rating:
     """Rate models by the weighted mean of columns, each in the unit of `perf`.
 
     There are no intervals and ranks: percentiles of replicates hold the truth rarely.
     """
-    names, perf = np.array(columns.names), str(rank.perf)
-    for name in (perf, *rank.weights, *rank.offset):
+    names = np.array(columns.names)
+    for name in (perf, *weights_by_name, *offsets_by_name):
         if name not in columns.names:
             why = f"unknown, of weight 0 or left out. Compared: {', '.join(names)}"
             raise EvalkitError(f"rank: {name!r} is not compared: {why}")
-    weights = np.array([rank.weights.get(name, 1.0) for name in names])
+    weights = np.array([weights_by_name.get(name, 1.0) for name in names])
     if not weights.sum():
         raise EvalkitError("rank: the sum of the weights must not be 0")
     signs = np.array([0 if x is None else 2 * x - 1 for x in columns.higher_is_better])
-    offsets = np.array([rank.offset.get(name, 0.0) for name in names])
+    offsets = np.array([offsets_by_name.get(name, 0.0) for name in names])
     place, known = columns.names.index(perf), np.isfinite(columns.values)
     whole, shares = known.all(axis=0), weights / weights.sum()
     rated, rates = _dynascores(columns.values, signs, shares, offsets, place)

@@ -1,25 +1,29 @@
 """Dynascores against Dynabench's formula."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from evalkit.errors import EvalkitError
 from evalkit_analysis_ratings import Columns, Rating
-from evalkit_analysis_suites.dynascore import rate_dynascore
-from evalkit_analysis_suites.schema import Rank
+from evalkit_analysis_ratings.dynascore import rate_dynascore
 
 NAN = float("nan")
 
 
-def settings(perf: str = "accuracy", **values: Any) -> Rank:
-    return Rank(method="dynascore", perf=perf, **values)
+class Rank(NamedTuple):
+    """Settings of a dynascore."""
+
+    perf: str = "accuracy"
+    weights: Mapping[str, float] = {}
+    offset: Mapping[str, float] = {}
 
 
 NAMES = ("accuracy", "examples/s", "memory", "fairness", "robustness")
 SCORES = [[80, 90, 85], [10, 4, 6], [2, 8, 4], [90, 94, 92], [70, 80, 72]]
-SETTINGS = settings(weights={"accuracy": 4}, offset={"memory": 32})
+SETTINGS = Rank(weights={"accuracy": 4}, offset={"memory": 32})
 
 
 def dynascore(scores: Any, rank: Rank = SETTINGS) -> Rating:
@@ -27,7 +31,7 @@ def dynascore(scores: Any, rank: Rank = SETTINGS) -> Rating:
     models = tuple(f"m{place}" for place in range(values.shape[1]))
     directions = (True, True, False, True, True)
     columns = Columns(models, NAMES, values, directions, "not drawn", [9] * 5)
-    return rate_dynascore(columns, rank)
+    return rate_dynascore(columns, *rank)
 
 
 def test_dynascore_is_dynabenchs() -> None:
@@ -42,16 +46,16 @@ def test_dynascore_is_dynabenchs() -> None:
     assert values == pytest.approx([122.8125, 121.25, 126.25])
     columns = np.array([[2.0, 2, 1], [8, 9, 7]])  # a perf whose lower values are better
     costs = Columns(("a", "b", "c"), NAMES[:2], columns, (False, True), "", [9, 9])
-    rated = rate_dynascore(costs, settings()).scores.values()
+    rated = rate_dynascore(costs, *Rank()).scores.values()
     assert None not in {score.value for score in rated}
 
 
 def test_weights_of_a_dynascore_are_normalized() -> None:
     weights = dict(zip(NAMES, [40, 10, 10, 10, 10], strict=True))
-    tenfold = SETTINGS.model_copy(update={"weights": weights})
+    tenfold = SETTINGS._replace(weights=weights)
     assert dynascore(SCORES, tenfold).scores == dynascore(SCORES).scores
     constant = [*SCORES[:3], [7, 7, 7], SCORES[4]]
-    unweighted = settings(weights={"accuracy": 4, "fairness": 0})
+    unweighted = Rank(weights={"accuracy": 4, "fairness": 0})
     assert dynascore(constant, unweighted).scores["m0"].value is not None
 
 
@@ -85,6 +89,6 @@ def test_model_without_a_score_leaves_the_dynascores_of_others() -> None:
 
 def test_wrong_settings_are_refused() -> None:
     no_weight = dict.fromkeys(NAMES, 0)
-    for wrong in (settings("x"), settings(weights=no_weight)):
+    for wrong in (Rank("x"), Rank(weights=no_weight)):
         with pytest.raises(EvalkitError, match=r"^rank: "):
             dynascore(SCORES, wrong)

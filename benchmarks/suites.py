@@ -222,20 +222,18 @@ def measure(name: str, boards: int) -> str:
         truth = np.average(truths, axis=0, weights=weights)
         replicates: list[Any] = [draw_leaf(each.cells, REGISTRY) for each in leaves]
         values, draws = {}, {}
-        for place, model in enumerate(MODELS):
+        for place, (model, true) in enumerate(zip(MODELS, truth, strict=True)):
             own = [scale(each.cells[model].score.value or 0) for each in leaves]
             drawn = [scale(x[model].values) for x in replicates]
             values[model] = float(np.average(np.maximum(own, least), weights=weights))
             shift = values[model] - float(np.average(own, weights=weights))
             draws[model] = np.average(drawn, axis=0, weights=weights) + shift
-            joint += holds(
-                joint_interval(draws[model] - shift, LEVEL), truth[place], shift
-            )
+            joint += holds(joint_interval(draws[model] - shift, LEVEL), true, shift)
             times = len(leaves) * np.array(weights)
             ends = scale(np.array([x.intervals[place][:2] for x in leaves], float))
             parts = [Interval(*each) for each in (times[:, None] * ends).tolist()]
             interval = mean_of_intervals((times * own).tolist(), parts)
-            mover += holds(interval, truth[place], shift)
+            mover += holds(interval, true, shift)
         degrees = min(x[m].units for x in replicates for m in MODELS) - 1
         ranks += hold(rank_ranges(values, draws, LEVEL, degrees=degrees)[0], truth)
     count = boards * len(MODELS)

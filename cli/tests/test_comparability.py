@@ -170,7 +170,7 @@ def test_files_of_one_name_with_other_content(
     assert models_by_column(found) == {"film": ["poor"], "film [2]": ["good"]}
     evaluate("poor.jsonl")
     newest, notices = list_runs()[0].run_id, board(invoke)["notices"]
-    older = f"run {newest} counts, the run {ids[1]} does not. They differ in data: film"
+    older = f"run {newest} counts, the older run {ids[1]} differs in data: film"
     assert any(older in notice for notice in notices)
     assert len([*Path("runs/film").glob("*Z-*")]) == 3
 

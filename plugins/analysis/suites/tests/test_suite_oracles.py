@@ -133,7 +133,7 @@ def test_a_score_that_is_missing_or_null_does_not_take_the_rest(
 def test_nothing_that_was_run_is_an_error_in_words(runs: Any) -> None:
     with pytest.raises(DataError, match="there are no runs"):
         runs.board()
-    with pytest.raises(DataError, match=r"no score: .* ha(s|ve) no complete run"):
+    with pytest.raises(DataError, match=r"no score: no complete run"):
         runs.board({"of": ["id-abs"]})
 
 
@@ -253,5 +253,5 @@ def test_suites_that_ship_say_what_is_missing(runs: Any) -> None:
     for name, members in {**sizes, "dynaboard-nli": 5}.items():
         suite = find_suite(name)
         assert len(suite.labels) == members
-        with pytest.raises(DataError, match=r"no score: .* ha(s|ve) no complete run"):
+        with pytest.raises(DataError, match=r"no score: no complete run"):
             runs.board(suite.model_dump(exclude_unset=True))

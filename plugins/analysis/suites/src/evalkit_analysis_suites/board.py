@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
+from textwrap import shorten
 from typing import Literal
 
 import numpy as np
@@ -114,8 +115,7 @@ def make_board(
 
 
 def _shown(names: Iterable[str]) -> str:
-    first, *others = [*dict.fromkeys(names)] or [""]
-    return ", ".join([first, *others[:4], *["…"][: len(others[4:])]])
+    return shorten(", ".join(dict.fromkeys(names)), 200, placeholder=" …")
 
 
 def _plain(pool: RunPool) -> Suite:

@@ -117,17 +117,14 @@ def choose_cells(leaf: Leaf, pool: RunPool) -> list[dict[str, Cell]]:
             continue
         newest[model] = last
         if why := _decisive(last.record, run.record, ""):
-            text = f"counts, the run {run.run_id} does not. They differ in {why}"
-            where = f"{model} on {leaf.label}"
-            replaced.setdefault(
-                last.run_id, f"{where}: the newest run {last.run_id} {text}"
-            )
+            text = f"run {last.run_id} counts, the older run {run.run_id} differs in"
+            replaced.setdefault(last.run_id, f"{model} on {leaf.label}: {text} {why}")
     pool.notices.extend(replaced.values())
     metric = _metric(leaf, newest, pool.notices)
     cells = {model: _cell(leaf, metric, run) for model, run in newest.items()}
     groups = sorted(_comparable(cells), key=len, reverse=True)
     for number, group in enumerate(groups[1:], start=2):
-        why = _difference(_some(groups[0]), _some(group))
+        why = _difference(*(next(iter(x.values())) for x in (groups[0], group)))
         reason = f"not comparable: {why}; its score is in {leaf.label} [{number}]"
         null = make_score(metric=metric, split=split, reason=reason)
         cells |= {model: Cell(null, (), 0) for model in group}
@@ -150,13 +147,8 @@ def _lack(record: RunRecord) -> str:
         return f"{run} was refused"
     count = count_of(record.counts.examples, "example")
     selected = "" if record.selection.is_whole else f"only {count} selected"
-    return ": ".join(
-        [f"{run} is incomplete", *filter(None, [selected, *record.errors])]
-    )
-
-
-def _some(group: Mapping[str, Cell]) -> Cell:
-    return next(iter(group.values()))
+    reasons = filter(None, [selected, *record.errors])
+    return ": ".join([f"{run} is incomplete", *reasons])
 
 
 def _main_split(leaf: Leaf, pool: RunPool) -> str:
@@ -264,8 +256,8 @@ def _records(cell: Cell) -> dict[str, RunRecord]:
 def _remarks(name: str, cells: Mapping[str, Cell]) -> Iterator[str]:
     """Say what a reader of the scores of a leaf should know."""
     runs = {model: cell.runs[0] for model, cell in cells.items()}
-    first = _some(cells).runs[0].record
-    found = [x for run in runs.values() for x in find_differences(first, run.record)]
+    first, *others = [run.record for run in runs.values()]
+    found = [x for record in others for x in find_differences(first, record)]
     minor = dict.fromkeys(str(each) for each in found if each.is_minor)
     yield from (f"{name}: runs differ in {text}" for text in minor)
     for model, run in runs.items():

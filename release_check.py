@@ -124,8 +124,10 @@ def _of_one(wheel: Wheel) -> Iterator[str]:
         yield "its description is no Markdown, or missing"
     for group, points in wheel.entry_points.items():
         for point, value in points.items():
-            module = value.partition(":")[0].strip().replace(".", "/")
-            if group != "evalkit.known" and not _holds(wheel, module):
+            module, _, name = value.partition(":")
+            module = module.strip().replace(".", "/")
+            holds = f"{module}/{name.strip()}" in wheel.names or _holds(wheel, module)
+            if group != "evalkit.known" and not holds:
                 yield f"{group} has {point} = {value}, which the wheel does not hold"
 
 

@@ -37,7 +37,11 @@ def _main() -> None:
         start, problem = _now(), ""
         try:
             found = __import__(module.strip(), fromlist=["_"])
-            for part in filter(None, attribute.partition("[")[0].strip().split(".")):
+            name = attribute.partition("[")[0].strip()
+            if name.endswith((".yaml", ".yml")):  # a file beside the package's modules
+                os.stat(f"{next(iter(found.__path__))}/{name}")  # noqa: PTH116
+                name = ""
+            for part in filter(None, name.split(".")):
                 found = getattr(found, part)
         except BaseException as error:
             problem = f"{type(error).__name__}: {error}"[:2000]

@@ -124,9 +124,9 @@ def _of_one(wheel: Wheel) -> Iterator[str]:
         yield "its description is no Markdown, or missing"
     for group, points in wheel.entry_points.items():
         for point, value in points.items():
-            module, _, name = value.partition(":")
+            module, _, file = value.partition(":")
             module = module.strip().replace(".", "/")
-            holds = f"{module}/{name.strip()}" in wheel.names or _holds(wheel, module)
+            holds = f"{module}/{file.strip()}" in wheel.names or _holds(wheel, module)
             if group != "evalkit.known" and not holds:
                 yield f"{group} has {point} = {value}, which the wheel does not hold"
 

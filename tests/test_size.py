@@ -16,21 +16,21 @@ CORE = ROOT / "core" / "src" / "evalkit"
 LINES = {
     "core": 31_355,
     "cli": 12_491,
-    "core + cli + plugins": 116_715,
+    "core + cli + plugins": 116_720,
     "tests": 103_600,
     "examples": 382,
     "benchmarks": 8_185,
     "data": 858,
 }
-STATEMENTS = {"core": 15_714, "core + cli + plugins": 56_801}
+STATEMENTS = {"core": 15_714, "core + cli + plugins": 56_805}
 
-WORDS = 65_752
+WORDS = 65_760
 """Of the pages in `docs` that people write."""
 
 DISTRIBUTIONS = {
     "adapters/rows": 5_230,
     "analysis/compare": 3_980,
-    "analysis/ratings": 968,
+    "analysis/ratings": 978,
     "analysis/robustness": 3_305,
     "analysis/suites": 1_500,
     "analysis/upkeep": 725,

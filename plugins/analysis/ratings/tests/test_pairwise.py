@@ -130,6 +130,14 @@ def test_infinite_ratings_are_null_with_the_groups(
     } == {groups}
 
 
+def test_a_model_that_never_loses_leaves_the_others_rated(tmp_path: Path) -> None:
+    rows = [("a", "b", "a"), ("a", "b", "b"), ("a", "b", "a"), ("c", "a", "a")]
+    found = values(rate_verdicts(verdicts(tmp_path, rows), "bradley-terry"))
+    assert found["c"] is None
+    alone = values(rate_verdicts(verdicts(tmp_path, rows[:3]), "bradley-terry"))
+    assert found | {"c": None} == pytest.approx({**alone, "c": None})
+
+
 def test_ratings_that_are_often_infinite_have_no_interval(tmp_path: Path) -> None:
     rows = [("a", "b", "a")] * 20 + [("a", "b", "b")]
     score = rate_verdicts(verdicts(tmp_path, rows), "elo").scores["a"]

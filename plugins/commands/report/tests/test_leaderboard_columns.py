@@ -79,9 +79,9 @@ def test_a_table_has_the_total_the_rating_and_the_levels_of_its_depth(
     board: Board,
 ) -> None:
     total = ["bench", "win-rate", "rank"]
-    first = [*total, "opinion", "rank", "empty"]
+    first = [*total, "opinion", "rank", "empty", "lost"]
     deep = ["opinion/film: accuracy", "opinion/speech: wer"]
-    every = [*first[:-1], *deep, "empty"]
+    every = [*first[:-2], *deep, "empty", "lost"]
     for depth, header in ((0, total), (1, first), (None, every)):
         assert board_rows(board, depth)[0] == ["model", *header]
     gpt, qwen = board_rows(board, None)[1:]
@@ -90,10 +90,10 @@ def test_a_table_has_the_total_the_rating_and_the_levels_of_its_depth(
     ]
     assert gpt[4:] == [
         *("60.0 [55, 65]", "1", "90.0 [85.0, 95.0]"),
-        *("30.0 [25.0, 35.0]", "–"),
+        *("30.0 [25.0, 35.0]", "–", "–"),
     ]
     assert qwen[4:] == [
-        *("50.0 [45.0, 55.0] (1 of 2 datasets)", "1–2", "50.0 [45.0, 55.0]", "–", "–")
+        *("50.0 [45.0, 55.0] (1 of 2 datasets)", "1–2", "50.0 [45.0, 55.0]", *"–––")
     ]
 
 
@@ -168,7 +168,7 @@ def test_a_page_holds_every_number_and_escapes_names(board: Board) -> None:
         about.get("data-best") for about, shown in page.numbers if shown == "30.0"
     } == {"low"}
     scopes = [about.get("scope") for name, about in page.elements if name == "th"]
-    assert (scopes.count("col"), scopes.count("row")) == (9, 2)
+    assert (scopes.count("col"), scopes.count("row")) == (10, 2)
     assert "rank by opinion" in page.text
     sorted_by = [
         about["aria-sort"] for _, about in page.elements if "aria-sort" in about

@@ -220,15 +220,25 @@ def _name_groups(wins: csr_array[Any], models: Sequence[str]) -> str:
 
 
 def _fit(wins: csr_array[Any], weights: Floats) -> Floats:
-    """Return log strengths with mean 0; nan where they are infinite."""
+    """Return log strengths with mean 0; nan where they are infinite.
+
+    If no finite strengths fit all models, the largest group of models that win against
+    each other, directly or through others, is rated alone.
+    """
     try:
         import evalica
     except ModuleNotFoundError as error:
         hint = "Install it: pip install 'evalkit-analysis-suites[pairwise]'"
         raise PluginLoadError(f"Elo and Bradley-Terry: {error}. {hint}") from error
+    [total] = _weighted(wins, np.ones((wins.shape[1], 1)))
+    groups = connected_components(total > 0, connection="strong")[1]
+    sizes = np.bincount(groups)
+    rated = np.flatnonzero(groups == sizes.argmax())
     weighted = _weighted(wins, weights)
     strengths = np.full(weighted.shape[:2], np.nan)
-    for own, won in zip(strengths, weighted, strict=True):
+    if len(rated) < 2 or (sizes == len(rated)).sum() > 1:
+        return strengths
+    for own, won in zip(strengths, weighted[:, rated][:, :, rated], strict=True):
         if connected_components(won > 0, connection="strong")[0] > 1:
             continue
         first, second = np.nonzero(won)
@@ -242,7 +252,7 @@ def _fit(wins: csr_array[Any], weights: Floats) -> Floats:
         )
         if fitted.iterations < _MOST_ITERATIONS:
             logs = np.log(fitted.scores.sort_index().to_numpy())
-            own[:] = logs - logs.mean()
+            own[rated] = logs - logs.mean()
     return strengths
 
 

@@ -31,6 +31,10 @@ _METHODS = {
     "2024)",
 }
 """Explanations of ratings."""
+_WIN_RATE_OF_VERDICTS = (
+    "% of verdicts won, averaged over the other models, or against the reference; a "
+    "tie counts half"
+)
 
 _OVER_COLUMNS = ("win-rate", "mean-rank")
 """Ratings whose `n` is a number of columns."""
@@ -51,13 +55,13 @@ def columns_of(board: Board, depth: int | None = 1) -> list[Member]:
 
     Returns:
         The total, the rating, and the members of these levels. A dataset without runs
-        and a mean without a value are left out; `notices_of` says why.
+        is left out, and without a suite a mean without a value; `notices_of` says why.
     """
     return [
         column
         for column in all_columns(board)[_is_of_one(board) :]
         if (depth is None or len(column.path) <= depth or not column.datasets)
-        and _has_values(column)
+        and (_has_values(column) or (board.name and column.cells))
     ]
 
 
@@ -177,7 +181,10 @@ def explanations(board: Board, depth: int | None = 1) -> list[str]:
     lines += [text for method, text in _INTERVALS.items() if method in methods]
     if board.rating is not None:
         method = board.rating.method
-        lines.append(f"{method}: {_METHODS[method]}")
+        text = _METHODS[method]
+        if method == "win-rate" and not board.root.datasets:
+            text = _WIN_RATE_OF_VERDICTS
+        lines.append(f"{method}: {text}")
     if any(column.ranks for column in columns):
         lines.append(
             "rank: range of the true rank; all ranges of a column hold at once with "

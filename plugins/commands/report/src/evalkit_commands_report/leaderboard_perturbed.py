@@ -24,7 +24,7 @@ def with_worst_cases(board: Board) -> Board:
     """
     root = _with_worst_cases(board.root)
     if [*root.walk()] == [*board.root.walk()]:
-        notice = "no worst-case scores: no run was evaluated with perturbed examples"
+        notice = "no worst-case scores of these metrics in the runs"
         return board._replace(notices=(*board.notices, notice))
     return board._replace(root=root)
 

@@ -93,8 +93,8 @@ def test_data_and_task_have_variables(
         ("tiny -n many", "'many' is not a valid integer"),
         ("tiny --filter label", "--filter 'label' is not of the form KEY=VALUE"),
         ("tiny --filter =x", "--filter '=x' is not of the form KEY=VALUE"),
-        ("tiny --predictions-dir .", "give them without a data set"),
-        ("--data set.jsonl --predictions-dir .", "give them without a data set"),
+        ("tiny --predictions-dir .", "give it without a data set"),
+        ("--data set.jsonl --predictions-dir .", "give it without a data set"),
     ],
 )
 def test_wrong_usage_exits_2(

@@ -85,7 +85,7 @@ def test_data_copies_predictions_and_runs_are_in_a_bucket(
         assert "gender-swap" in find_effects(far).names
     compared = call("compare", *SYSTEMS, "-o", f"{root}/runs")
     assert "rules" in compared
-    board = call("leaderboard", "-o", f"{root}/runs")
+    board = call("leaderboard", f"{root}/runs")
     listed = call("runs", "-o", f"{root}/runs")
     for system in SYSTEMS:
         assert system in board

@@ -72,7 +72,7 @@ def test_a_session_tells_no_secret(
     run("compare", "a", "b", "-o", runs)
     run("rescore", "a", "-m", "mcc", "-o", runs)
     run("verify", "a", "-o", runs)
-    run("leaderboard", "-o", runs)
+    run("leaderboard", runs)
     run("perturb", "--data", data, "--task", "nli", "--perturb-prefix", "fairness")
     run("cache")
     read = ("validate", "--data", data, "--task", "nli", "-p", predictions)

@@ -44,7 +44,7 @@ def rate_dynascore(
     if whole.sum() < 2:
         general = "fewer than two models have all scores"
     elif not signs.all():
-        general = f"unknown whether higher is better for {', '.join(names[signs == 0])}"
+        general = f"no direction, or different datasets: {', '.join(names[signs == 0])}"
     elif np.isnan(rates[place]):
         general = f"all models have the same {perf}"
     flags: tuple[str, ...] = ()

@@ -73,7 +73,10 @@ def rate(
     if not isinstance(draws, str):
         draws, why = draws[np.isfinite(draws[:, known]).all(axis=1)], _UNDEFINED
     intervals = [
-        without_interval(why if count else "no column can be rated") for count in counts
+        without_interval(
+            why if count else "no column of one direction and the same datasets"
+        )
+        for count in counts
     ]
     if not isinstance(draws, str) and len(draws) >= len(columns.draws) / 2:
         drawn = np.array(ways)[:, None] * draws

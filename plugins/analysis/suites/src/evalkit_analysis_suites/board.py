@@ -151,8 +151,8 @@ def _rating(
     drawn = np.full((REPLICATES, *values.shape), np.nan)
     for column, row in enumerate(cells):
         known = {n: x for n, x in enumerate(row) if x and x.score.value is not None}
-        ways = {value.score.higher_is_better for value in known.values()}
-        directions.append(ways.pop() if len(ways) == 1 else None)
+        ways = {(x.score.higher_is_better, frozenset(x.leaves)) for x in known.values()}
+        directions.append(ways.pop()[0] if len(ways) == 1 else None)
         for place, value in known.items():
             if isinstance(value.draws, str):
                 name = parts[column].member.name

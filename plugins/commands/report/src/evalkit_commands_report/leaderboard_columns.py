@@ -230,10 +230,11 @@ def notices_of(board: Board) -> list[str]:
         ]
     for column in columns:
         name = column_name(board, column)
-        if column.datasets or len(board.models) > 1:
+        if column.datasets:
             own = {model: cell.score for model, cell in column.cells.items()}
             notices += [f"{name}: {remark}" for remark in _remarks(own, board)]
-    return notices + [f"{method}: {remark}" for remark in _remarks(scores, board)]
+    of_rating = _remarks(scores, board) if len(board.models) > 1 else []
+    return notices + [f"{method}: {remark}" for remark in of_rating]
 
 
 def _remarks(scores: Mapping[str, Score], board: Board) -> list[str]:

@@ -24,7 +24,7 @@ LINES = {
 }
 STATEMENTS = {"core": 15_714, "core + cli + plugins": 56_806}
 
-WORDS = 65_760
+WORDS = 65_767
 """Of the pages in `docs` that people write."""
 
 DISTRIBUTIONS = {

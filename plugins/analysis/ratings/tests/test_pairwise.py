@@ -1,7 +1,6 @@
 """Ratings by pairs against SEA-HELM, scikit-learn, statsmodels and plain loops."""
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,6 @@ from evalkit.errors import DataError, EvalkitError
 from evalkit_analysis_ratings import pairwise
 from evalkit_analysis_ratings.pairwise import rate_verdicts, read_verdicts
 from evalkit_analysis_ratings.records import Cell, Rating
-
-ORACLES = os.environ.get("EVALKIT_TEST_ORACLES")
 
 
 def write(path: Path, rows: Sequence[Any]) -> Path:
@@ -41,9 +38,9 @@ def values(rating: Rating) -> dict[str, Any]:
     return {model: score.value for model, score in rating.scores.items()}
 
 
-@pytest.mark.skipif(not ORACLES, reason="EVALKIT_TEST_ORACLES is not set")
-def test_elo_is_seahelms(tmp_path: Path) -> None:
-    lines = (Path(str(ORACLES)) / "seahelm.jsonl").read_text().splitlines()
+@pytest.mark.known_result
+def test_elo_is_seahelms(tmp_path: Path, oracles: Path) -> None:
+    lines = (oracles / "seahelm.jsonl").read_text().splitlines()
     cases = [
         x for x in map(json.loads, lines) if x["function"].endswith("mle_elo_score")
     ]

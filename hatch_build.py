@@ -58,6 +58,7 @@ MEMBERS = {
 }
 
 EXTRAS = {
+    "dask": {"evalkit-engines-dask": "plugins/engines/dask"},
     "fsspec": {"evalkit-storage-fsspec": "plugins/storage/fsspec"},
     "huggingface": {"evalkit-storage-huggingface": "plugins/storage/huggingface"},
 }

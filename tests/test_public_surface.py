@@ -182,6 +182,7 @@ LEFT = {
     "plugins/benchmarks/declared",
     "plugins/commands/perturb",
     "plugins/commands/publish",
+    "plugins/engines/dask",
     "plugins/models/base",
 }
 """What left core: the command line requires it, and it may use core's own modules."""

@@ -1,0 +1,1 @@
+"""Evaluates in parts on Dask."""

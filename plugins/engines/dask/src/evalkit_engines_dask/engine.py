@@ -1,0 +1,85 @@
+"""What an engine does: runs functions somewhere else, and gives back what they return."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
+
+from evalkit.errors import EvalkitError
+
+
+class LostWorkerError(EvalkitError):
+    """A task killed its workers more often than the engine allows."""
+
+
+class EngineSpec:
+    """Hooks of an engine."""
+
+    def submit(
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        name: str,
+        resources: Mapping[str, float],
+    ) -> Any:
+        """Start a call on any worker.
+
+        Args:
+            function: Function of a module that workers can import.
+            arguments: Arguments that can be pickled.
+            name: What a person reads of the task, such as `part 3 of preds.jsonl`.
+            resources: Resources that the worker must have, such as `{"gpu": 1}`.
+
+        Returns:
+            A task, for `gather` and `cancel`.
+
+        Raises:
+            EvalkitError: No worker has the resources.
+        """
+
+    def gather(
+        self, tasks: Sequence[Any], done: Callable[[int, Any], None]
+    ) -> list[Any]:
+        """Wait for tasks.
+
+        Args:
+            tasks: Tasks of this engine.
+            done: Called with the place of a task and its value, as each ends.
+
+        Returns:
+            The values in the order of the tasks.
+
+        Raises:
+            EvalkitError: The first failure of a task; the others are canceled.
+            LostWorkerError: A task killed its workers.
+        """
+
+    def cancel(self, tasks: Sequence[Any]) -> None:
+        """Stop tasks and forget them.
+
+        Args:
+            tasks: Tasks of this engine.
+        """
+
+
+class EngineAttributes:
+    """Attributes of an engine."""
+
+    workers: int
+    """Number of processes that run tasks."""
+    store: str
+    """Folder or URI that the driver and all workers read and write."""
+
+
+class Engine:
+    """Base class of engines. It is entered before and left after it is used."""
+
+    workers: int = 1
+    store: str = ""
+
+    def __enter__(self) -> Self:
+        """Start or join the workers."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop what was started."""

@@ -1,4 +1,4 @@
-"""What an engine does: runs functions somewhere else, and gives back what they return."""
+"""What an engine does: runs functions elsewhere, and gives back what they return."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ class EngineSpec:
             EvalkitError: The first failure of a task; the others are canceled.
             LostWorkerError: A task killed its workers.
         """
+        raise NotImplementedError
 
     def cancel(self, tasks: Sequence[Any]) -> None:
         """Stop tasks and forget them.
@@ -69,6 +70,10 @@ class EngineAttributes:
     """Number of processes that run tasks."""
     store: str
     """Folder or URI that the driver and all workers read and write."""
+    resources: Mapping[str, float]
+    """Resources that each scoring task needs, such as `{"gpu": 1}`."""
+    lost: int
+    """Number of workers that were lost so far."""
 
 
 class Engine:
@@ -76,6 +81,8 @@ class Engine:
 
     workers: int = 1
     store: str = ""
+    resources: Mapping[str, float] = {}
+    lost: int = 0
 
     def __enter__(self) -> Self:
         """Start or join the workers."""

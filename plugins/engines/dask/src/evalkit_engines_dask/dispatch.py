@@ -77,7 +77,7 @@ class Dispatcher:
         wait: Seconds to wait for a worker while there is none.
 
     Attributes:
-        lost: Number of checked workers that are gone.
+        lost: Number of workers that are gone.
     """
 
     def __init__(self, client: Any, place: str, token: str, wait: float) -> None:
@@ -210,7 +210,7 @@ class Dispatcher:
     def _lose(self, worker: _Worker) -> None:
         """Give the task of a worker that is gone to another one."""
         task = worker.task
-        self.lost += worker.state == "checked"
+        self.lost += worker.state != "refused"
         if task is not None:
             self._release(task)
             if worker.state == "checked":

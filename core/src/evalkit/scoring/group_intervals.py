@@ -12,7 +12,7 @@ metrics of label pairs draw once together, and each has the interval that it has
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import polars as pl
@@ -245,10 +245,10 @@ class GroupIntervals:
         if group not in self._drawn:
             tag = evidence.tags[group] or "all"
             self._advance(f"{evidence.metric.name}: {tag}")
-            if self._draws_pairs(group):
-                count, sums = REPLICATES + 1, self._pairs.drawn(group, REPLICATES)
-            else:
-                count, sums = REPLICATES, draw_units(evidence, group)
+            has_pairs = self._draws_pairs(group)
+            count = REPLICATES + 1 if has_pairs else REPLICATES
+            draw = self._pairs.drawn if has_pairs else partial(draw_units, evidence)
+            sums: Sums = draw(group)
             self._drawn[group] = finalize_replicates(evidence.finalizer, count, sums)
         return self._drawn[group]
 
@@ -321,7 +321,7 @@ class LabelPairs:
         pairs = self.of(group)
         return len(pairs.golds) * len(pairs.labels) <= MOST_PAIRS
 
-    def drawn(self, group: int, count: int) -> DrawnCounts:
+    def drawn(self, group: int) -> DrawnCounts:
         """Draw replicates of smoothed counts of a group with few pairs.
 
         The last row are the counts that they were drawn from.
@@ -333,7 +333,7 @@ class LabelPairs:
         # by content, so that a tag draws what a file of its examples alone draws
         content = repr([(*pair, times) for pair, times in pairs.counts.items()])
         random = generator(self._counted.settings.seed, "label pairs", content)
-        counts = draw_pairs(smoothed, count, random)
+        counts = draw_pairs(smoothed, REPLICATES, random)
         schema = dict.fromkeys(rows.keys, pl.String)
         drawn = DrawnCounts(
             pl.DataFrame(list(smoothed), schema, orient="row"),

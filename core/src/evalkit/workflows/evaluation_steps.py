@@ -38,7 +38,7 @@ from evalkit.runs.stored import examples_of
 from evalkit.runs.tables import replication_column
 from evalkit.runs.withholding import names_of_answers, refuse_facets_of_answers
 from evalkit.scoring.baselines import Baselines, compute_baselines
-from evalkit.scoring.grouping import Groups, cross, group_by_tag
+from evalkit.scoring.grouping import Groups, Whole, cross, group_by_tag
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import ScoringTable
@@ -175,10 +175,10 @@ def match(
     )
 
 
-def group(asked: Asked, prepared: Prepared) -> Parts:
-    """Group the examples by tags and crossings."""
+def group(asked: Asked, prepared: Prepared, whole: Whole | None = None) -> Parts:
+    """Group the examples by tags and crossings; `whole` where they are some of all."""
     frame = prepared.examples.frame
-    crossed = _crossed(asked.options, prepared.examples, prepared.alignment)
+    crossed = _crossed(asked.options, prepared.examples, prepared.alignment, whole)
     if not asked.options.include_examples:
         refuse_facets_of_answers(asked.facets, frame)
     return Parts(asked, prepared, group_by_tag(frame["tags"], crossed), crossed)
@@ -202,16 +202,25 @@ def score(parts: Parts, model: str, progress: Progress) -> Parts:
     return parts._replace(scored=scored, baselines=baselines)
 
 
-def _crossed(
-    options: EvaluationOptions, examples: Examples, alignment: Alignment
-) -> dict[str, pl.Series]:
+def columns_to_cross(examples: Examples, alignment: Alignment) -> dict[str, pl.Series]:
+    """Return the columns of examples and responses that they can be grouped by."""
     columns = {column.name: column for column in examples.inputs.get_columns()}
     columns |= alignment.fields
     columns["answer"] = examples.frame["answer"]
     columns["pred"] = prediction_column(examples, alignment.predictions)
+    return columns
+
+
+def _crossed(
+    options: EvaluationOptions,
+    examples: Examples,
+    alignment: Alignment,
+    whole: Whole | None,
+) -> dict[str, pl.Series]:
+    columns = columns_to_cross(examples, alignment)
     tags, others = examples.frame["tags"], examples.data_columns
     withheld = () if options.include_examples else names_of_answers(columns, alignment)
-    return cross(options.crossings, tags, columns, others, withheld)
+    return cross(options.crossings, tags, columns, others, withheld, whole)
 
 
 def _baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -154,8 +155,12 @@ def place(
 
 
 def _distinct(replications: pl.Series, is_known: NDArray[np.bool_]) -> tuple[str, ...]:
-    found = replications.filter(is_known).drop_nulls().unique().to_list()
-    return tuple(sorted(found, key=_by_value))
+    return sorted_replications(replications.filter(is_known).drop_nulls().unique())
+
+
+def sorted_replications(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names of replications, numbers by value before other texts."""
+    return tuple(sorted(names, key=_by_value))
 
 
 def _by_value(text: str) -> tuple[bool, float, str]:

@@ -175,13 +175,11 @@ def match(
     )
 
 
-def group(asked: Asked, prepared: Prepared, whole: Whole | None = None) -> Parts:
-    """Group the examples by tags and crossings; `whole` where they are some of all."""
-    frame = prepared.examples.frame
-    crossed = _crossed(asked.options, prepared.examples, prepared.alignment, whole)
-    if not asked.options.include_examples:
-        refuse_facets_of_answers(asked.facets, frame)
-    return Parts(asked, prepared, group_by_tag(frame["tags"], crossed), crossed)
+def group(asked: Asked, prepared: Prepared) -> Parts:
+    """Group the examples by tags and crossings."""
+    crossed = cross_examples(asked, prepared)
+    tags = prepared.examples.frame["tags"]
+    return Parts(asked, prepared, group_by_tag(tags, crossed), crossed)
 
 
 def score(parts: Parts, model: str, progress: Progress) -> Parts:
@@ -190,6 +188,7 @@ def score(parts: Parts, model: str, progress: Progress) -> Parts:
     asked.tell("before_scoring", model=model, metrics=asked.metric_names)
     everything = scoring_table(examples, alignment, parts.prepared.job)
     counted = alignment.statuses.is_in(list(asked.options.policies.counted))
+    assert isinstance(parts.groups, Groups)
     measured = Measured(everything, counted, parts.groups)
     scored = measure(
         asked.metrics,
@@ -211,12 +210,13 @@ def columns_to_cross(examples: Examples, alignment: Alignment) -> dict[str, pl.S
     return columns
 
 
-def _crossed(
-    options: EvaluationOptions,
-    examples: Examples,
-    alignment: Alignment,
-    whole: Whole | None,
+def cross_examples(
+    asked: Asked, prepared: Prepared, whole: Whole | None = None
 ) -> dict[str, pl.Series]:
+    """Return the crossings of examples; `whole` is known where they are some of all."""
+    options, (examples, alignment) = asked.options, prepared[:2]
+    if not options.include_examples:
+        refuse_facets_of_answers(asked.facets, examples.frame)
     columns = columns_to_cross(examples, alignment)
     tags, others = examples.frame["tags"], examples.data_columns
     withheld = () if options.include_examples else names_of_answers(columns, alignment)

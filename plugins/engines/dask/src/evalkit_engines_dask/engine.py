@@ -76,6 +76,12 @@ class Engine:
 
     workers: int = 1
     store: str = ""
+    parts: int | None = None
+    """Number of parts that examples are scored in. Default: by size and workers."""
+    resources: Mapping[str, float] = {}
+    """What a worker needs to score a part."""
+    lost: int = 0
+    """Number of workers that were lost so far."""
 
     def __enter__(self) -> Self:
         """Start or join the workers."""

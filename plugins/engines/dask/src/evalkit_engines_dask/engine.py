@@ -1,11 +1,15 @@
-"""What an engine does: runs functions somewhere else, and gives back what they return."""
+"""What an engine does: runs functions elsewhere, and gives back what they return."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, Self
 
 from evalkit.errors import EvalkitError
+
+if TYPE_CHECKING:
+    from evalkit import Result
 
 
 class LostWorkerError(EvalkitError):
@@ -53,6 +57,7 @@ class EngineSpec:
             EvalkitError: The first failure of a task; the others are canceled.
             LostWorkerError: A task killed its workers.
         """
+        raise NotImplementedError
 
     def cancel(self, tasks: Sequence[Any]) -> None:
         """Stop tasks and forget them.
@@ -69,6 +74,10 @@ class EngineAttributes:
     """Number of processes that run tasks."""
     store: str
     """Folder or URI that the driver and all workers read and write."""
+    resources: Mapping[str, float]
+    """Resources that each scoring task needs, such as `{"gpu": 1}`."""
+    lost: int
+    """Number of workers that were lost so far."""
 
 
 class Engine:
@@ -79,9 +88,9 @@ class Engine:
     parts: int | None = None
     """Number of parts that examples are scored in. Default: by size and workers."""
     resources: Mapping[str, float] = {}
-    """What a worker needs to score a part."""
     lost: int = 0
-    """Number of workers that were lost so far."""
+    is_running: bool = False
+    """Whether it was entered."""
 
     def __enter__(self) -> Self:
         """Start or join the workers."""
@@ -89,3 +98,18 @@ class Engine:
 
     def __exit__(self, *_: object) -> None:
         """Stop what was started."""
+
+    def evaluate(self, *arguments: Any, **options: Any) -> Result:
+        """Do what `evalkit.evaluate_with` does, in parts.
+
+        Args:
+            *arguments: Dataset, predictions and options.
+            **options: Further arguments of `evaluate_with`.
+
+        Returns:
+            The result. Its examples lie in the run folder only.
+        """
+        from evalkit_engines_dask.evaluation import evaluate_on
+
+        with nullcontext() if self.is_running else self:
+            return evaluate_on(self, *arguments, **options)

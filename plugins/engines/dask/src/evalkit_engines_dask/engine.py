@@ -92,6 +92,11 @@ class Engine:
     is_running: bool = False
     """Whether it was entered."""
 
+    if TYPE_CHECKING:
+        submit = EngineSpec.submit
+        gather = EngineSpec.gather
+        cancel = EngineSpec.cancel
+
     def __enter__(self) -> Self:
         """Start or join the workers."""
         return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,7 +67,8 @@ def read_part(task: Task, number: int, predictions: Predictions) -> ResponsePart
     assert plan.survey is not None
     reader = reader_of(plan, plan.survey.examples)
     changed = changed_by(predictions, plan.asked.stage)
-    frames, odd = [], []
+    frames: list[pl.DataFrame] = []
+    odd: list[Row] = []
     undeclared: Counter[str] = Counter()
     for block in read_responses(changed, reader, plan.survey.examples.frame["id"]):
         undeclared.update(block.undeclared)
@@ -147,7 +148,7 @@ def bucket_blocks(
     ):
         lines = frame[_LINE].to_numpy() + starts[frame[PART].to_numpy()]
         columns = frame.drop(_LINE, _ROW, PART)
-        yield Block(columns, lines, _RowAt(columns, lines, frame[_ROW]))
+        yield Block(columns, lines, partial(_row_at, columns, lines, frame[_ROW]))
     for frame in read_bucket(
         task.store, files_of([part.odd for part in parts], bucket), PART
     ):
@@ -156,17 +157,16 @@ def bucket_blocks(
         yield Block(rows=[r._replace(line=r.line + first) for first, r in loaded])
 
 
-class _RowAt(NamedTuple):
-    """Returns a row of a block."""
-
-    frame: pl.DataFrame
-    lines: np.ndarray[Any, np.dtype[np.int64]]
-    pickled: pl.Series
-
-    def __call__(self, index: int) -> Row:
-        line, pickled = int(self.lines[index]), self.pickled[index]
-        if pickled is not None:
-            row: Row = pickle.loads(pickled)  # noqa: S301 - a worker wrote it
-            return row._replace(line=line)
-        values = self.frame.row(index, named=True)
-        return Row(line, {k: v for k, v in values.items() if v is not None})
+def _row_at(
+    frame: pl.DataFrame,
+    lines: np.ndarray[Any, np.dtype[np.int64]],
+    pickled: pl.Series,
+    index: int,
+) -> Row:
+    """Return a row of a block as it came."""
+    line, given = int(lines[index]), pickled[index]
+    if given is not None:
+        row: Row = pickle.loads(given)  # noqa: S301 - a worker wrote it
+        return row._replace(line=line)
+    values = frame.row(index, named=True)
+    return Row(line, {name: v for name, v in values.items() if v is not None})

@@ -19,12 +19,17 @@ from evalkit.runs import recorded
 from evalkit.runs.folders import statistics_file
 from evalkit.runs.recording import Parts, make_result
 from evalkit.runs.results import Result
+from evalkit.runs.scores import GroupSizes
 from evalkit.scoring.grouping import bin_edges
 from evalkit.scoring.records import MetricScores, Outcomes
 from evalkit.scoring.table import list_notices
 from evalkit.scoring.tally import Tallies
 from evalkit.scoring.tallying import tally_table
-from evalkit.workflows.evaluation_steps import add_columns, columns_to_cross, group
+from evalkit.workflows.evaluation_steps import (
+    add_columns,
+    columns_to_cross,
+    cross_examples,
+)
 from evalkit_engines_dask.data import BucketExamples, bucket_examples
 from evalkit_engines_dask.plan import Inferred, Plan, Task
 from evalkit_engines_dask.responses import ResponsePart, bucket_blocks, reader_of
@@ -52,7 +57,8 @@ class Scored(NamedTuple):
     """File of the problems, each with its key."""
     files: Mapping[str, str]
     """Files in the store by their name in the folder of the part."""
-    examples: int
+    rows: int
+    """Number of examples."""
     not_scored: Mapping[str, int]
     columns: Sequence[recorded.Columns]
     extraction: recorded.Extraction | None
@@ -106,12 +112,13 @@ def score_bucket(
     numbers = _numbers(plan, prepared)
     edges = {name: tuple(bin_edges(each).tolist()) for name, each in numbers.items()}
     own = own._replace(edges=edges)
-    grouped = group(plan.asked, prepared, (inferred or own).whole(survey.facets))
+    whole = (inferred or own).whole(survey.facets)
+    crossed = cross_examples(plan.asked, prepared, whole)
+    grouped = Parts(plan.asked, prepared, GroupSizes((), []), crossed)
     outcomes: dict[str, Outcomes] = {}
     tallies = None if refused else _tallies(plan, grouped, outcomes)
     scored = [*_scored(plan.asked.metrics, outcomes)]
     result = make_result(grouped._replace(scored=scored), plan.model, refused)
-    rows = np.repeat(_chosen(found), max(1, len(alignment.replications)))
     folder = attempt(f"scored/{bucket}")
     return Scored(
         tallies,
@@ -120,8 +127,8 @@ def score_bucket(
         alignment.counts,
         _without_rows(alignment),
         _save_problems(task, folder, result, found, plan.asked.metric_names),
-        _write_tables(task, folder, result, rows) if plan.writes else {},
-        len(rows),
+        _write_tables(task, folder, result) if plan.writes else {},
+        _count(found),
         result.record.not_scored,
         result.record.columns,
         result.record.extraction,
@@ -177,10 +184,9 @@ def _prepared(plan: Plan, found: BucketExamples, alignment: Alignment) -> Prepar
     )
 
 
-def _chosen(found: BucketExamples) -> np.ndarray[Any, np.dtype[np.int64]]:
-    if found.selected is None:
-        return found.rows
-    return found.rows[found.selected.to_numpy()]
+def _count(found: BucketExamples) -> int:
+    """Count the examples that are evaluated."""
+    return len(found.rows) if found.selected is None else int(found.selected.sum())
 
 
 def _numbers(plan: Plan, prepared: Prepared) -> dict[str, pl.DataFrame]:
@@ -286,9 +292,7 @@ def _save_problems(
     return name
 
 
-def _write_tables(
-    task: Task, folder: str, result: Result, rows: np.ndarray[Any, Any]
-) -> dict[str, str]:
+def _write_tables(task: Task, folder: str, result: Result) -> dict[str, str]:
     tables = {"examples.parquet": result.examples}
     for below, own in (
         ("statistics", result.statistics),

@@ -52,11 +52,12 @@ def local_file(
         StorageError: It cannot be fetched, or there is nothing.
     """
     path = file_at(name, progress)
-    if not isinstance(path, FetchedPath) or path.exists():
+    uri = getattr(path, "uri", "")
+    if not uri or path.exists():
         return path
     from evalkit.places.access import missing, names_below
 
-    uri, names = path.uri, names_below(path.uri)
+    names = names_below(uri)
     if not names:
         raise StorageError(missing(uri))
     raise DataError(
@@ -76,9 +77,10 @@ def file_at(name: str | Path, progress: Progress = lambda _text, _share: None) -
 
 def path_beside(path: Path, name: str) -> Path:
     """Return the path of a file in the folder of another one; fetch it beside a URI."""
-    if not isinstance(path, FetchedPath):
+    uri = getattr(path, "uri", "")
+    if not uri:
         return path.with_name(name)
-    return file_at(join(path.uri.rpartition("/")[0], name))
+    return file_at(join(uri.rpartition("/")[0], name))
 
 
 def rows_of(

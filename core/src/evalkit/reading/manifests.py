@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from evalkit.base.violations import describe, from_pydantic
 from evalkit.errors import DataError
 from evalkit.plugins.sources import sha256_of
+from evalkit.reading.file_parts import FilePart
 from evalkit.reading.formats import MANIFEST_FILE, is_data_set
 from evalkit.reading.rows import decode_json
 
@@ -190,6 +191,8 @@ def data_sha256(path: Path) -> str:
         DataError: A file of the folder is missing or was changed.
         OSError: The file cannot be read.
     """
+    if isinstance(path, FilePart) and path.sha256:
+        return path.sha256
     if not is_data_set(path):
         return folder_sha256(path) if path.is_dir() else sha256_of(path)
     check_files(path, read_manifest(path), contents=True)

@@ -93,9 +93,9 @@ class Engine:
     """Whether it was entered."""
 
     if TYPE_CHECKING:
-        submit = EngineSpec.submit
-        gather = EngineSpec.gather
-        cancel = EngineSpec.cancel
+        submit: Callable[..., Any]
+        gather: Callable[..., list[Any]]
+        cancel: Callable[[Sequence[Any]], None]
 
     def __enter__(self) -> Self:
         """Start or join the workers."""

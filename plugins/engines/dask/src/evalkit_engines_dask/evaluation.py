@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +28,6 @@ from evalkit.predictions.preparation import identify as identify_predictions
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.row_sources import diagnose
 from evalkit.reading.data_places import loaded_path
-from evalkit.reading.digests import join_digests
 from evalkit.reading.file_parts import FilePart
 from evalkit.runs import recorded
 from evalkit.runs.accounts import refusal_message
@@ -336,7 +337,7 @@ class _Run:
         changes = {} if adapters is None else {"adapters": adapters.specification}
         return {
             "name": source.path.name,
-            "sha256": join_digests(digests),
+            "sha256": digests[0] if len(digests) == 1 else join_digests(digests),
             **changes,
             **made,
         }
@@ -390,6 +391,11 @@ class _Run:
         )
         message = refusal_message(result, refused, alignment, diagnosis)
         return AlignmentError(message, result, diagnosis.mapping)
+
+
+def join_digests(digests: Sequence[str]) -> str:
+    """Return the digest of digests."""
+    return hashlib.sha256(json.dumps(digests).encode()).hexdigest()
 
 
 class _Clustered(Examples):

@@ -12,7 +12,7 @@ import polars as pl
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
 from evalkit.examples.rows import ExampleRows
 from evalkit.plugins.bound import BoundDataset
-from evalkit.reading.digests import BlockFacts, block_count, cut, join_blocks, read_block
+from evalkit.reading.digests import BLOCK_BYTES, BlockFacts, join_blocks, read_block
 from evalkit.reading.file_parts import FilePart
 from evalkit.reading.formats import Format, detect_format, is_data_set
 from evalkit.reading.sharded import ShardedPath, files_of
@@ -51,7 +51,7 @@ def read_sources(engine: Engine, paths: Sequence[Path | None]) -> list[Source | 
         if is_data_set(path):
             continue
         for file in files_of(path):
-            for number in range(block_count(file)):
+            for number in range(max(1, -(-file.stat().st_size // BLOCK_BYTES))):
                 name = f"block {number} of {file}"
                 tasks.append(
                     engine.submit(read_block, file, number, name=name, resources={})
@@ -98,6 +98,8 @@ def _parts_of(
     if kind is not Format.JSON_LINES or not _is_plain(file) or len(blocks) < 2:
         return [file], None, size
     lines = sum(each.newlines for each in blocks) + (not blocks[-1].ends_with_newline)
+    from evalkit.reading.digests import cut
+
     ranges = cut(blocks)
     return [FilePart.of_bytes(file, *each) for each in ranges], lines, size
 

@@ -34,6 +34,7 @@ from evalkit.predictions.preparation import (
     default_model,
 )
 from evalkit.predictions.row_sources import RowSource, diagnose
+from evalkit.reading.data_places import shards_named
 from evalkit.reading.given_rows import rows_of
 from evalkit.runs.accounts import known_job, refusal_message
 from evalkit.runs.comparability import find_differences
@@ -342,7 +343,8 @@ def open_predictions(
     run = _run_of(predictions)
     if run is None:
         may_be_folder = options.rows is not None and options.rows.reads_folders
-        rows = rows_of(predictions, progress=progress, may_be_folder=may_be_folder)
+        named = shards_named(predictions)
+        rows = rows_of(named, progress=progress, may_be_folder=may_be_folder)
         yield GivenPredictions(rows, partial(keep_responses, rows), options)
         return
     kept = run.responses

@@ -175,7 +175,7 @@ class Dask(Engine):
     def submit(
         self,
         function: Callable[..., Any],
-        *arguments: Any,
+        arguments: tuple[Any, ...],
         name: str,
         resources: Mapping[str, float],
     ) -> Task:

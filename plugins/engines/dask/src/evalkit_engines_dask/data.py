@@ -48,7 +48,9 @@ class DataPart(NamedTuple):
     """Why the filters choose no example."""
 
 
-def load_part(task: Task, number: int, path: Path | None, limit: int | None) -> DataPart:
+def load_part(
+    task: Task, number: int, path: Path | None, limit: int | None
+) -> DataPart:
     """Load, check and convert a part of the data, and write it into buckets.
 
     Args:
@@ -192,7 +194,9 @@ def _types(parts: Sequence[DataPart], kind: AnswerKind) -> dict[str, pl.DataType
         types = [part.types.get(name) for part in parts]
         if name == "answer" and kind == "any-of":
             types = [
-                pl.List(dtype) if part.examples.answer_kind == "one" and dtype else dtype
+                pl.List(dtype)
+                if part.examples.answer_kind == "one" and dtype
+                else dtype
                 for part, dtype in zip(parts, types, strict=True)
             ]
         first = next(p.examples for p in parts if name in p.types)
@@ -209,9 +213,7 @@ def _empty_type(examples: Examples, name: str) -> pl.DataType:
     return inputs.schema[column] if column in inputs.columns else pl.String()
 
 
-def _kept(
-    parts: Sequence[DataPart], keep: Sequence[str] | None
-) -> tuple[str, ...]:
+def _kept(parts: Sequence[DataPart], keep: Sequence[str] | None) -> tuple[str, ...]:
     """Return the columns that a run of all parts keeps."""
     if keep is not None:
         return tuple(keep)
@@ -283,7 +285,7 @@ def bucket_examples(task: Task, survey: Survey, bucket: int) -> BucketExamples:
             frame=frame.select(all_named(known.frame.columns)),
             inputs=pl.DataFrame({n: c.alias(n) for n, c in inputs.items()}),
             nested={
-                name: [pickle.loads(v) for v in frame[_NESTED + name]]  # noqa: S301
+                name: [pickle.loads(v) for v in frame[_NESTED + name]]
                 for name in known.nested
             },
             choices=None if known.choices is None else frame["choices"],

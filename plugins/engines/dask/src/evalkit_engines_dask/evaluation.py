@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,6 @@ from evalkit_engines_dask.data import (
     merge_parts,
     refuse_large,
 )
-from evalkit_engines_dask.engine import Engine
 from evalkit_engines_dask.plan import Inferred, Plan, Survey, Task
 from evalkit_engines_dask.responses import ResponsePart, read_part
 from evalkit_engines_dask.scoring import Key, Scored, score_bucket
@@ -66,6 +65,7 @@ from evalkit_engines_dask.sources import (
     read_sources,
 )
 from evalkit_engines_dask.store import attempt, load, save
+from evalkit_engines_dask.tasks import Tasks
 from evalkit_engines_dask.types import common_type
 
 MOST_ON_DRIVER = 2_000_000
@@ -73,7 +73,7 @@ MOST_ON_DRIVER = 2_000_000
 
 
 def evaluate_on(
-    engine: Engine,
+    engine: Tasks,
     dataset: Any,
     predictions: Predictions | Result,
     options: EvaluationOptions,
@@ -137,7 +137,7 @@ class _Run:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: Tasks,
         asked: Asked,
         source: GivenPredictions,
         model: str,
@@ -204,9 +204,7 @@ class _Run:
             parts = source.parts
         tasks = [
             self._engine.submit(
-                *(load_part, self._task, number, path, limit),
-                name=_name("data", path),
-                resources={},
+                load_part, (self._task, number, path, limit), _name("data", path), {}
             )
             for number, path in enumerate(parts)
         ]
@@ -220,9 +218,10 @@ class _Run:
             given = source.parts
         tasks = [
             self._engine.submit(
-                *(read_part, self._task, number, each),
-                name=_name("predictions", each if isinstance(each, Path) else None),
-                resources={},
+                read_part,
+                (self._task, number, each),
+                _name("predictions", each if isinstance(each, Path) else None),
+                {},
             )
             for number, each in enumerate(given)
         ]
@@ -250,9 +249,10 @@ class _Run:
     ) -> list[Scored]:
         tasks = [
             self._engine.submit(
-                *(score_bucket, self._task, bucket, parts, offsets, inferred),
-                name=f"part {bucket + 1} of {self._task.buckets}",
-                resources=self._engine.resources,
+                score_bucket,
+                (self._task, bucket, parts, offsets, inferred),
+                f"part {bucket + 1} of {self._task.buckets}",
+                self._engine.resources,
             )
             for bucket in buckets
         ]
@@ -271,7 +271,9 @@ class _Run:
             lost = self._engine.lost
             missing = f", {lost} workers lost" if lost else ""
             share = first + (last - first) * done / len(tasks)
-            self._progress(f"{text}: {done} of {len(tasks)} parts{rate}{missing}", share)
+            self._progress(
+                f"{text}: {done} of {len(tasks)} parts{rate}{missing}", share
+            )
 
         return self._engine.gather(tasks, told)
 
@@ -466,7 +468,9 @@ def _merge_alignments(
     first = scored[0].alignment
     if "replications" in first.counts:
         counts["replications"] = first.counts["replications"]
-    several = [each.alignment.absent for each in scored if each.counts["predictions"] > 1]
+    several = [
+        each.alignment.absent for each in scored if each.counts["predictions"] > 1
+    ]
     absent = [n for n in (several or [()])[0] if all(n in each for each in several)]
     ordered = {name: counts[name] for name in first.counts}
     return first._replace(

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+
 from evalkit.base.copies import COPY_COLUMNS
-from evalkit.base.terms import MetricContext
 from evalkit.base.jobs import Job
+from evalkit.base.terms import MetricContext
 from evalkit.examples.table import Examples
 from evalkit.predictions.input_rows import fields_read
 from evalkit.runs.recording import Asked
 from evalkit.scoring.grouping import Whole
-
 from evalkit_engines_dask.store import load
 
 

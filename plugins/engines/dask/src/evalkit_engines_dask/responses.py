@@ -153,7 +153,7 @@ def bucket_blocks(
         task.store, files_of([part.odd for part in parts], bucket), PART
     ):
         rows = zip(frame[PART], frame[_ROW], strict=True)
-        loaded = [(offsets[n], pickle.loads(row)) for n, row in rows]  # noqa: S301
+        loaded = [(offsets[n], pickle.loads(row)) for n, row in rows]
         yield Block(rows=[r._replace(line=r.line + first) for first, r in loaded])
 
 
@@ -166,7 +166,7 @@ def _row_at(
     """Return a row of a block as it came."""
     line, given = int(lines[index]), pickled[index]
     if given is not None:
-        row: Row = pickle.loads(given)  # noqa: S301 - a worker wrote it
+        row: Row = pickle.loads(given)
         return row._replace(line=line)
     values = frame.row(index, named=True)
     return Row(line, {name: v for name, v in values.items() if v is not None})

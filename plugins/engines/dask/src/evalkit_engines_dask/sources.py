@@ -16,7 +16,7 @@ from evalkit.reading.digests import BLOCK_BYTES, BlockFacts, join_blocks, read_b
 from evalkit.reading.file_parts import FilePart
 from evalkit.reading.formats import Format, detect_format, is_data_set
 from evalkit.reading.sharded import ShardedPath, files_of
-from evalkit_engines_dask.engine import Engine
+from evalkit_engines_dask.tasks import Tasks
 
 PART_BYTES = 64 << 20
 """Bytes of a part: of a block of JSON lines, or of row groups before they are packed."""
@@ -36,7 +36,7 @@ class Source(NamedTuple):
     bytes: int
 
 
-def read_sources(engine: Engine, paths: Sequence[Path | None]) -> list[Source | None]:
+def read_sources(engine: Tasks, paths: Sequence[Path | None]) -> list[Source | None]:
     """Hash files and cut them into parts.
 
     Args:
@@ -53,15 +53,15 @@ def read_sources(engine: Engine, paths: Sequence[Path | None]) -> list[Source | 
         for file in files_of(path):
             for number in range(max(1, -(-file.stat().st_size // BLOCK_BYTES))):
                 name = f"block {number} of {file}"
-                tasks.append(
-                    engine.submit(read_block, file, number, name=name, resources={})
-                )
+                tasks.append(engine.submit(read_block, (file, number), name, {}))
                 places.append((path, file))
     blocks: dict[tuple[Path, Path], list[BlockFacts]] = {}
     for place, facts in zip(places, engine.gather(tasks, _nothing), strict=True):
         blocks.setdefault(place, []).append(facts)
     return [
-        None if path is None else _source(path, {f: b for (p, f), b in blocks.items() if p is path})
+        None
+        if path is None
+        else _source(path, {f: b for (p, f), b in blocks.items() if p is path})
         for path in paths
     ]
 
@@ -85,7 +85,9 @@ def _source(path: Path, blocks: Mapping[Path, list[BlockFacts]]) -> Source:
         starts.append(None if before is None or rows is None else before + rows)
         hashes.append({"name": file.name, "sha256": join_blocks(blocks[file])})
         size += unpacked
-    return Source(path, tuple(parts), tuple(numbers), tuple(starts), tuple(hashes), size)
+    return Source(
+        path, tuple(parts), tuple(numbers), tuple(starts), tuple(hashes), size
+    )
 
 
 def _parts_of(

@@ -17,9 +17,9 @@ from typing import Any
 
 import cloudpickle
 import polars as pl
-from evalkit.places import is_remote, join, local_file, put
 
 from evalkit.errors import StorageError
+from evalkit.places import is_remote, join, local_file, put
 
 
 def attempt(name: str) -> str:
@@ -84,4 +84,4 @@ def save(store: str, name: str, value: Any) -> None:
 def load(store: str, name: str) -> Any:
     """Read a Python value; a process reads the last few only once."""
     with opened(store, name) as path:
-        return pickle.loads(path.read_bytes())  # noqa: S301 - the driver wrote it
+        return pickle.loads(path.read_bytes())

@@ -111,8 +111,8 @@ def _rows(examples: Examples, selected: pl.Series | None) -> pl.DataFrame:
         pl.int_range(examples.frame.height, dtype=pl.Int64, eager=True).alias(ROW),
         *examples.frame.get_columns(),
     ]
-    for column in examples.inputs.get_columns():
-        columns.append(column.alias(_INPUT + column.name))
+    inputs = examples.inputs.get_columns()
+    columns += [column.alias(_INPUT + column.name) for column in inputs]
     for name, values in examples.nested.items():
         pickled = [*map(pickle.dumps, values)]
         columns.append(pl.Series(_NESTED + name, pickled, dtype=pl.Binary))
@@ -140,9 +140,9 @@ def merge_parts(
         DataError: The filters choose no example.
     """
     asked = task.load().asked
-    if refusals := [part.refusal for part in parts if part.refusal]:
-        if len(refusals) == len(parts):
-            raise DataError(refusals[0])
+    refusals = [part.refusal for part in parts if part.refusal]
+    if refusals and len(refusals) == len(parts):
+        raise DataError(refusals[0])
     identity = identity or parts[0].examples.identity
     columns = tuple(dict.fromkeys(c for p in parts for c in p.examples.data_columns))
     kept = _kept(parts, asked.dataset.keep)
@@ -303,9 +303,9 @@ def _conformed(frame: pl.DataFrame, known: Examples) -> pl.DataFrame:
     if known.choices is not None:
         types["choices"] = known.choices.dtype
     answer = frame.get_column("answer", default=None)
-    if known.answer_kind == "any-of" and answer is not None:
-        if not isinstance(answer.dtype, pl.List):
-            frame = frame.with_columns(answer=pl.concat_list("answer"))
+    is_single = answer is not None and not isinstance(answer.dtype, pl.List)
+    if known.answer_kind == "any-of" and is_single:
+        frame = frame.with_columns(answer=pl.concat_list("answer"))
     columns = []
     for name, dtype in types.items():
         if name in frame.columns:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -29,6 +27,7 @@ from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.row_sources import diagnose
 from evalkit.reading.data_places import loaded_path
 from evalkit.reading.file_parts import FilePart
+from evalkit.reading.steady_files import joined_digest
 from evalkit.runs import recorded
 from evalkit.runs.accounts import refusal_message
 from evalkit.runs.folders import check_place
@@ -230,7 +229,7 @@ class _Run:
     def _score(
         self, parts: Sequence[ResponsePart], offsets: Sequence[int]
     ) -> list[Scored]:
-        """Score all buckets; those that infer something else than all say, once more."""
+        """Score all buckets; those that infer something else than all, once more."""
         buckets = range(self._task.buckets)
         scored = self._score_buckets(parts, offsets, buckets, None)
         whole = _merge_inferred(scored)
@@ -288,7 +287,7 @@ class _Run:
         assert survey is not None
         alignment = _merge_alignments(scored, parts)
         problems = Problems()
-        for key, problem in sorted(self._problems(scored), key=lambda each: each[0]):
+        for _, problem in sorted(self._problems(scored), key=lambda each: each[0]):
             problems.add(problem)
         self._alignment = alignment = alignment._replace(problems=problems)
         refused = alignment.refusal(asked.options.policies)
@@ -339,7 +338,7 @@ class _Run:
         changes = {} if adapters is None else {"adapters": adapters.specification}
         return {
             "name": source.path.name,
-            "sha256": digests[0] if len(digests) == 1 else join_digests(digests),
+            "sha256": digests[0] if len(digests) == 1 else joined_digest(digests),
             **changes,
             **made,
         }
@@ -395,11 +394,6 @@ class _Run:
         return AlignmentError(message, result, diagnosis.mapping)
 
 
-def join_digests(digests: Sequence[str]) -> str:
-    """Return the digest of digests."""
-    return hashlib.sha256(json.dumps(digests).encode()).hexdigest()
-
-
 class _Clustered(Examples):
     """Examples without a row, of a whole that has clusters."""
 
@@ -427,10 +421,9 @@ def _offsets(source: Source | None, parts: Sequence[ResponsePart]) -> list[int]:
         return [0] * len(parts)
     starts: list[int] = [0]
     for file in range(max(source.files, default=0) + 1):
-        known = source.starts[file + 1] if file + 1 < len(source.starts) else None
         of_file = zip(source.files, parts, strict=True)
         last = max((part.last for n, part in of_file if n == file), default=0)
-        starts.append(starts[-1] + last if known is None else known)
+        starts.append(starts[-1] + last)
     return [starts[file] for file in source.files]
 
 
@@ -445,8 +438,7 @@ def _merge_inferred(scored: Sequence[Scored]) -> Inferred:
     edges = {}
     for name in sorted({name for each in scored for name in each.numbers}):
         numbers = [s.numbers[name] for s in scored if name in s.numbers]
-        dtype = common_type(each["number"].dtype for each in numbers)
-        counts = pl.concat([each.cast({"number": dtype}) for each in numbers])
+        counts = pl.concat(numbers, how="vertical_relaxed")
         summed = counts.group_by("number").agg(pl.col("count").sum()).sort("number")
         edges[name] = tuple(bin_edges(summed).tolist())
     return Inferred(sorted_replications(names), types, edges)
@@ -494,7 +486,7 @@ def _merge_columns(scored: Sequence[Scored]) -> tuple[recorded.Columns, ...]:
                 update={
                     "rows": sum(each.rows for each in several),
                     "without_value": dict(without.most_common()),
-                    "sha256": join_digests([each.sha256 for each in several]),
+                    "sha256": joined_digest([each.sha256 for each in several]),
                 }
             )
         )

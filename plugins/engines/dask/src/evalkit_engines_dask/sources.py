@@ -12,14 +12,20 @@ import polars as pl
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
 from evalkit.examples.rows import ExampleRows
 from evalkit.plugins.bound import BoundDataset
-from evalkit.reading.digests import BLOCK_BYTES, BlockFacts, join_blocks, read_block
+from evalkit.reading.digests import (
+    BlockFacts,
+    block_count,
+    cut,
+    join_blocks,
+    read_block,
+)
 from evalkit.reading.file_parts import FilePart
 from evalkit.reading.formats import Format, detect_format, is_data_set
-from evalkit.reading.sharded import ShardedPath, files_of
+from evalkit.reading.sharded import files_of
 from evalkit_engines_dask.tasks import Tasks
 
 PART_BYTES = 64 << 20
-"""Bytes of a part: of a block of JSON lines, or of row groups before they are packed."""
+"""Bytes of a part: of JSON lines, or of row groups as they are unpacked."""
 
 
 class Source(NamedTuple):
@@ -29,8 +35,6 @@ class Source(NamedTuple):
     parts: tuple[Path, ...]
     files: tuple[int, ...]
     """Number of the file of each part."""
-    starts: tuple[int | None, ...]
-    """Number of lines or rows before each file, None where nobody counted them yet."""
     hashes: tuple[Mapping[str, str], ...]
     """Name and digest of each file."""
     bytes: int
@@ -51,7 +55,7 @@ def read_sources(engine: Tasks, paths: Sequence[Path | None]) -> list[Source | N
         if is_data_set(path):
             continue
         for file in files_of(path):
-            for number in range(max(1, -(-file.stat().st_size // BLOCK_BYTES))):
+            for number in range(block_count(file)):
                 name = f"block {number} of {file}"
                 tasks.append(engine.submit(read_block, (file, number), name, {}))
                 places.append((path, file))
@@ -73,40 +77,30 @@ def _nothing(_place: int, _value: object) -> None:
 def _source(path: Path, blocks: Mapping[Path, list[BlockFacts]]) -> Source:
     parts: list[Path] = []
     numbers: list[int] = []
-    starts: list[int | None] = [0]
     hashes, size = [], 0
     if is_data_set(path):
-        return Source(path, (path,), (0,), (0,), (), PART_BYTES)
+        return Source(path, (path,), (0,), (), PART_BYTES)
     for number, file in enumerate(files_of(path)):
-        found, rows, unpacked = _parts_of(file, blocks[file])
+        found, unpacked = _parts_of(file, blocks[file])
         parts += found
         numbers += [number] * len(found)
-        before = starts[-1]
-        starts.append(None if before is None or rows is None else before + rows)
         hashes.append({"name": file.name, "sha256": join_blocks(blocks[file])})
         size += unpacked
-    return Source(
-        path, tuple(parts), tuple(numbers), tuple(starts), tuple(hashes), size
-    )
+    return Source(path, tuple(parts), tuple(numbers), tuple(hashes), size)
 
 
-def _parts_of(
-    file: Path, blocks: Sequence[BlockFacts]
-) -> tuple[list[Path], int | None, int]:
-    """Return parts of a file, its lines or rows where they are counted, and its bytes."""
+def _parts_of(file: Path, blocks: Sequence[BlockFacts]) -> tuple[list[Path], int]:
+    """Return parts of a file, and its bytes."""
     kind, size = detect_format(file), sum(each.size for each in blocks)
     if kind is Format.PARQUET:
         return _row_groups(file)
     if kind is not Format.JSON_LINES or not _is_plain(file) or len(blocks) < 2:
-        return [file], None, size
-    lines = sum(each.newlines for each in blocks) + (not blocks[-1].ends_with_newline)
-    from evalkit.reading.digests import cut
-
+        return [file], size
     ranges = cut(blocks)
-    return [FilePart.of_bytes(file, *each) for each in ranges], lines, size
+    return [FilePart.of_bytes(file, *each) for each in ranges], size
 
 
-def _row_groups(file: Path) -> tuple[list[Path], int, int]:
+def _row_groups(file: Path) -> tuple[list[Path], int]:
     import pyarrow.parquet
 
     metadata = pyarrow.parquet.read_metadata(file)
@@ -121,7 +115,7 @@ def _row_groups(file: Path) -> tuple[list[Path], int, int]:
             parts.append(FilePart.of_row_groups(file, groups, first))
             total += size
             first, rows, size, groups = first + rows, 0, 0, []
-    return parts or [file], metadata.num_rows, total
+    return parts or [file], total
 
 
 def _is_plain(file: Path) -> bool:
@@ -138,8 +132,3 @@ def identify(dataset: BoundDataset, source: Source) -> DataIdentity:
     return fingerprint(
         dataset, ExampleRows(pl.DataFrame(), path=source.path, hashes=known)
     )
-
-
-def shards_of(path: Path) -> int:
-    """Return the number of files of a path."""
-    return len(path.shards) if isinstance(path, ShardedPath) else 1

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 from evalkit.errors import EvalkitError
+from evalkit.hookspecs import hookspec
 
 
 class LostWorkerError(EvalkitError):
@@ -15,6 +16,7 @@ class LostWorkerError(EvalkitError):
 class EngineSpec:
     """Hooks of an engine."""
 
+    @hookspec(firstresult=True)
     def submit(
         self,
         function: Callable[..., Any],
@@ -37,6 +39,7 @@ class EngineSpec:
             EvalkitError: No worker has the resources.
         """
 
+    @hookspec(firstresult=True)
     def gather(
         self, tasks: Sequence[Any], done: Callable[[int, Any], None]
     ) -> list[Any]:
@@ -55,6 +58,7 @@ class EngineSpec:
         """
         raise NotImplementedError
 
+    @hookspec(firstresult=True)
     def cancel(self, tasks: Sequence[Any]) -> None:
         """Stop tasks and forget them.
 

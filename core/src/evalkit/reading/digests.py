@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalkit.reading.streams import BLOCK_BYTES as READ_BYTES
-from evalkit.reading.streams import _count_newlines as count_newlines
+from evalkit.reading.streams import count_newlines
 
 BLOCK_BYTES = 64 << 20
 

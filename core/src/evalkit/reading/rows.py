@@ -43,6 +43,10 @@ class Row(NamedTuple):
     problem: Violation | None = None
     """Why it cannot be read."""
 
+    def moved(self, by: int) -> Row:
+        """Return the row so many lines later."""
+        return self._replace(line=self.line + by)
+
 
 def _no_row(index: int) -> Row:
     raise IndexError(index)
@@ -62,6 +66,15 @@ class Block(NamedTuple):
     """The other rows: broken, or of other types than expected."""
     undeclared: Mapping[str, int] = {}
     """How many rows of the frame have a value under a key that nobody declared."""
+
+    def moved(self, by: int) -> Block:
+        """Return the block of rows whose lines come so many lines later."""
+
+        def row_at(index: int) -> Row:
+            return self.row_at(index).moved(by)
+
+        rows = (row.moved(by) for row in self.rows)
+        return self._replace(lines=self.lines + by, row_at=row_at, rows=rows)
 
 
 def parse_json_line(number: int, line: bytes) -> Row:

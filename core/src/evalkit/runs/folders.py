@@ -3,7 +3,9 @@
 `run.json` holds size and SHA-256 of every other file, so that damage and careless edits
 are noticed. Each metric has a Parquet file of its statistics: `position` (the row in
 `examples.parquet`), its keys and its number columns. They are kept by example and not
-as sums: intervals need clusters, which merged parts of a set may share.
+as sums: intervals need clusters, which merged parts of a set may share. Tables by
+example may lie in parts, `parts/00000/examples.parquet` and so on; only files that
+`run.json` lists are read.
 
 What looks like a run is a whole one. On this machine a run is written to a hidden
 folder beside its place and moved there in one step: a process that dies leaves at most
@@ -24,6 +26,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,6 +38,7 @@ from evalkit.base.wording import first_of
 from evalkit.errors import ObjectExistsError, StorageError
 from evalkit.places.access import (
     exists,
+    local,
     local_folder,
     nothing_at,
     put,
@@ -68,6 +72,8 @@ EXAMPLE_COLUMNS = ("id", "tags", "status")
 _SHOWN = 5
 _LONGEST_NAME = 120
 _LONGEST_MODEL = 60
+_CHUNK = 1 << 22
+"""Bytes of a file that are copied at once."""
 
 _UNSAFE = re.compile(r"[^\w.=,+ -]+", re.ASCII)
 """Characters that not every file system takes in a name."""
@@ -295,6 +301,8 @@ class RunContents(NamedTuple):
     problems: Iterable[Problem]
     tables: Mapping[str, pl.DataFrame]
     """All tables, by their path in the folder."""
+    files: Mapping[str, str | Path] = {}
+    """Paths and URIs of files that were written before, by their path in the folder."""
 
 
 def publish(run: RunContents, root: str | Path) -> tuple[Path, RunRecord]:
@@ -397,13 +405,15 @@ def send_files(folder: Path, place: str, record: RunRecord) -> None:
 
 def _write(run: RunContents, folder: Path) -> RunRecord:
     """Write the files of a run into an empty folder, `run.json` last."""
-    for parent in dict.fromkeys((folder / name).parent for name in run.tables):
-        parent.mkdir(exist_ok=True)
+    for name in (*run.tables, *run.files):
+        make_folder((folder / name).parent)
     with ThreadPoolExecutor(2, "evalkit-writer") as threads:
         waiting = {
             name: threads.submit(write_parquet, frame, folder / name)
             for name, frame in run.tables.items()
         }
+        for name, file in run.files.items():
+            waiting[name] = threads.submit(_copy_file, file, folder / name)
         lines = map(problem_line, run.problems)
         problems = write_file(folder / PROBLEMS_FILE, map(_encoded, lines))
         files = {name: future.result() for name, future in waiting.items()}
@@ -430,6 +440,14 @@ def write_file(path: Path, chunks: Iterable[bytes | memoryview]) -> FileDigest:
     """Write a new file, through no symlink, that is there after a loss of power."""
     size, sha256 = write_synced(path, chunks)
     return FileDigest(size=size, sha256=sha256)
+
+
+def _copy_file(source: str | Path, path: Path) -> FileDigest:
+    with (
+        _storage_errors(f"{source}: cannot be copied into the run"),
+        regular_file(local(source)) as stream,
+    ):
+        return write_file(path, iter(partial(stream.read, _CHUNK), b""))
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> FileDigest:

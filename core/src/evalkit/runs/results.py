@@ -69,6 +69,9 @@ class Result:
         self.responses_of: Callable[[], pl.DataFrame | None] = lambda: None
         self.tables: dict[str, pl.DataFrame] = {}
         """Tables that an analysis adds to the run folder, by file name."""
+        self.part_files: dict[str, str | Path] = {}
+        """Paths or URIs of tables by example that were written in parts, by their path
+        in the run folder, such as `parts/00000/examples.parquet`."""
         self.perturbed: list[Result] | None = []
         """The runs of perturbed examples that were evaluated with this run; None for a
         stored run, whose folder may hold some."""
@@ -296,6 +299,6 @@ class Result:
         ):
             tables |= {f"{below}/{statistics_file(name)}": own[name] for name in own}
         whole = {name: frame for name, frame in tables.items() if frame is not None}
-        contents = RunContents(self._record, self.headline, self.problems, whole)
-        self.path, self._record = publish(contents, folder)
+        listed = self._record, self.headline, self.problems, whole, self.part_files
+        self.path, self._record = publish(RunContents(*listed), folder)
         return self.path

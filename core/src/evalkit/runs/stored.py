@@ -55,6 +55,7 @@ class StoredResult(Result):
         self._record = record
         self.path = self._folder = path
         self.perturbed = None
+        self.part_files = {}
 
     @cached_property
     def scores(self) -> tuple[Score, ...]:  # type: ignore[override]
@@ -85,7 +86,11 @@ class StoredResult(Result):
     @cached_property
     def examples(self) -> pl.DataFrame | None:  # type: ignore[override]
         """One row for each example; None where the run folder has none."""
-        return self._table(EXAMPLES_FILE, EXAMPLE_COLUMNS)
+        return self._table(EXAMPLES_FILE)
+
+    @cached_property
+    def _examples(self) -> dict[str, pl.DataFrame]:
+        return self._parts(EXAMPLES_FILE, EXAMPLE_COLUMNS)
 
     @cached_property
     def responses(self) -> pl.DataFrame | None:
@@ -128,11 +133,44 @@ class StoredResult(Result):
     def _table(
         self, name: str, columns: Sequence[str] | Mapping[str, str] = ()
     ) -> pl.DataFrame | None:
-        """Read a table; one that the run did not record is not of the run."""
-        expected = self.record.files.get(name)
-        if expected is None:
-            return None
-        return read_table(self._folder / name, columns, expected)
+        """Read a table, whole or in parts; positions are rows of all examples."""
+        import polars as pl
+
+        is_own = name == EXAMPLES_FILE
+        parts = self._examples if is_own else self._parts(name, columns)
+        try:
+            if "position" in columns and "" not in parts:
+                row = 0
+                for part, examples in self._examples.items():
+                    if part in parts:
+                        moved = pl.col("position") + row
+                        parts[part] = parts[part].with_columns(moved)
+                    row += examples.height
+            return pl.concat(parts.values(), how="vertical_relaxed") if parts else None
+        except pl.exceptions.PolarsError as error:
+            raise StorageError(
+                f"{self._folder}: the parts of {name} do not fit together: "
+                f"{str(error).partition(chr(10))[0]}"
+            ) from error
+
+    def _parts(
+        self, name: str, columns: Sequence[str] | Mapping[str, str]
+    ) -> dict[str, pl.DataFrame]:
+        """Read a file, or that of each part; one that is not recorded is not read."""
+        digests = self._digests.get(name, {})
+        return {
+            part: read_table(self._folder / (part + name), columns, digest)
+            for part, digest in digests.items()
+        }
+
+    @cached_property
+    def _digests(self) -> dict[str, dict[str, recorded.FileDigest]]:
+        """Digests of files by their name, and by `parts/NUMBER/` or "" before it."""
+        found: dict[str, dict[str, recorded.FileDigest]] = {}
+        for path, digest in self.record.files.items():
+            name = re.sub(r"^parts/\d+/", "", path)
+            found.setdefault(name, {})[path.removesuffix(name)] = digest
+        return found
 
 
 def read_run(path: str | Path) -> Result:

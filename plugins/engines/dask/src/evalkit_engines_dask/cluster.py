@@ -20,7 +20,7 @@ from evalkit.errors import EvalkitError
 from evalkit.places import is_remote, join, put
 from evalkit_engines_dask.dispatch import Dispatcher, Task
 from evalkit_engines_dask.engine import Engine
-from evalkit_engines_dask.local import LocalCluster
+from evalkit_engines_dask.local import local_cluster
 
 
 def _quantities(value: Any) -> Any:
@@ -56,6 +56,12 @@ class Dask(Engine):
             description="Folder or URI that the driver and all workers can write. "
             "Required with `scheduler`. Default: a temporary folder.",
         )
+        parts: int | None = Field(
+            None,
+            ge=1,
+            description="Parts that examples are scored in. Default: by their size and "
+            "the workers.",
+        )
         insecure: bool = Field(
             False, description="Whether to join a remote scheduler without TLS."
         )
@@ -79,6 +85,7 @@ class Dask(Engine):
     ) -> None:
         self.parameters = parameters or self.Parameters(**values)
         self.resources = self.parameters.resources
+        self.parts = self.parameters.parts
         self.store = self.parameters.store
         self._given = client
         self._tasks: Dispatcher | None = None
@@ -88,6 +95,11 @@ class Dask(Engine):
     def workers(self) -> int:  # type: ignore[override]
         """Number of workers that run tasks."""
         return self._tasks.workers if self._tasks else self.parameters.workers or 1
+
+    @property
+    def is_running(self) -> bool:  # type: ignore[override]
+        """Whether it was entered."""
+        return self._tasks is not None
 
     @property
     def lost(self) -> int:  # type: ignore[override]
@@ -106,47 +118,41 @@ class Dask(Engine):
         return self
 
     def _start(self) -> None:
-        parameters = self.parameters
-        is_alive = _unknown
-        is_joined = bool(parameters.scheduler) or self._given is not None
-        if is_joined and not parameters.store:
+        given, stack, client = self.parameters, self._stack, self._given
+        if client is not None:
+            _refuse_open(client.scheduler.address, given.insecure)
+        if client is None and not given.scheduler:
+            address, folder = stack.enter_context(
+                local_cluster(given.workers, given.memory)
+            )
+        elif not given.store:
             raise EvalkitError(
                 "store is required with a scheduler: a folder or URI that this process "
                 "and all workers can write"
             )
-        if is_joined and parameters.workers:
-            raise EvalkitError("workers cannot be chosen for a scheduler that is there")
-        if self._given is not None:
-            client = self._given
-            _refuse_open(client.scheduler.address, parameters.insecure)
-        elif parameters.scheduler:
-            client = self._join(parameters.scheduler)
+        elif given.workers or given.memory:
+            raise EvalkitError(
+                "workers and memory are fixed where a scheduler is given"
+            )
         else:
-            local = LocalCluster(parameters.workers, parameters.memory)
-            self._stack.callback(local.end)
-            self.store = parameters.store or local.folder
-            is_alive = local.is_alive
-            import distributed  # noqa: F401 - while the cluster starts
-
-            client = self._connect(local.address())
+            address, folder = given.scheduler, given.store
+        self.store = given.store or folder
         if not is_remote(self.store):
             self.store = str(Path(self.store).resolve())
+        client = client or self._connect(address)
         token, place = secrets.token_hex(16), f"check-{secrets.token_hex(4)}"
         place = join(self.store, place)
         with tempfile.NamedTemporaryFile("w") as file:
             file.write(token)
             file.flush()
             put(Path(file.name), place)
-        self._tasks = Dispatcher(client, place, token, parameters.wait, is_alive)
-        self._stack.callback(self._tasks.end)
-        self._tasks.start(parameters.workers or 1)
-
-    def _join(self, address: str) -> Any:
-        address = address if "://" in address else f"tcp://{address}"
-        _refuse_open(address, self.parameters.insecure)
-        return self._connect(address)
+        self._tasks = Dispatcher(client, place, token, given.wait)
+        stack.callback(self._tasks.end)
+        self._tasks.start(given.workers or 1)
 
     def _connect(self, address: str) -> Any:
+        address = address if "://" in address else f"tcp://{address}"
+        _refuse_open(address, self.parameters.insecure)
         import distributed
         from distributed.utils import silence_logging_cmgr
 
@@ -175,7 +181,7 @@ class Dask(Engine):
     def submit(
         self,
         function: Callable[..., Any],
-        *arguments: Any,
+        arguments: tuple[Any, ...],
         name: str,
         resources: Mapping[str, float],
     ) -> Task:
@@ -203,8 +209,10 @@ class Dask(Engine):
                 task = ended.pop() if ended else running.step()
                 place = places.pop(id(task), None)
                 if task is not None and place is not None:
-                    values[place] = task.value()
-                    done(place, values[place])
+                    if task.error is not None:
+                        raise task.error
+                    values[place] = task.value
+                    done(place, task.value)
         except BaseException:
             self.cancel(tasks)
             raise
@@ -219,11 +227,6 @@ class Dask(Engine):
         if self._tasks is None:
             raise EvalkitError("the engine is not started: use it in a with statement")
         return self._tasks
-
-
-def _unknown() -> bool:
-    """Say that a scheduler is alive, which only its silence can refute."""
-    return True
 
 
 def _refuse_open(address: str, insecure: bool) -> None:

@@ -6,24 +6,25 @@ import hashlib
 import pickle
 import sys
 import traceback
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from evalkit.catalog import described, find_components
 from evalkit.errors import EvalkitError
+from evalkit.places import local
 
 
 def run(request: bytes) -> bytes:
-    """Call a function, and return what it returned or raised.
+    """Call a function.
 
     Args:
-        request: A pickled function and its arguments.
+        request: The function and its arguments, pickled.
 
     Returns:
-        The pickled reply, for `value_of`.
+        What it returned, and what it raised or None, pickled.
     """
     try:
         function, arguments = pickle.loads(request)
@@ -38,37 +39,15 @@ def run(request: bytes) -> bytes:
         return pickle.dumps((None, RuntimeError(described(error))))
 
 
-def value_of(reply: bytes, name: str) -> Any:
-    """Return what a task returned, or raise what it raised.
-
-    Args:
-        reply: What `run` returned.
-        name: Name of the task.
-
-    Raises:
-        EvalkitError: The error of the task.
-    """
-    value, error = pickle.loads(reply)
-    if error is None:
-        return value
-    if isinstance(error, EvalkitError):
-        raise error
-    raise EvalkitError(f"{name}: {described(error)}") from error
-
-
 def describe() -> dict[str, str]:
     """Return what must be equal on the driver and on all workers, by name."""
     catalog = find_components()
-    packages = {
-        component.value.partition(":")[0].partition(".")[0].strip()
-        for component in (*catalog.components, *catalog.extensions)
-        if not component.is_local
-    }
-    facts = {
-        "Python": f"{sys.version_info.major}.{sys.version_info.minor}",
-        "polars": version("polars"),
-    }
-    for package in sorted({"evalkit", *packages}):
+    facts = {"Python": ".".join(map(str, sys.version_info[:2]))}
+    facts["polars"] = version("polars")
+    for component in (*catalog.components, *catalog.extensions):
+        package = component.value.partition(":")[0].partition(".")[0].strip()
+        if component.is_local or package in facts:
+            continue
         spec = find_spec(package)
         if spec is not None and spec.origin is not None:
             facts[package] = _digest(Path(spec.origin))
@@ -86,36 +65,31 @@ def _digest(module: Path) -> str:
     return digest.hexdigest()
 
 
-def check(token: str) -> tuple[dict[str, str], str]:
-    """Describe this worker, and read the driver's token in the store.
+def check(place: str) -> tuple[dict[str, str], str]:
+    """Describe this worker, and read the driver's token.
 
     Args:
-        token: Path or URI of the token.
+        place: Path or URI of the token.
 
     Returns:
         The description, and the token or why it cannot be read.
     """
-    from evalkit.places import local
-
     try:
-        return describe(), local(token).read_text()
+        return describe(), local(place).read_text()
     except (EvalkitError, OSError) as error:
         return describe(), described(error)
 
 
-def differences(driver: dict[str, str], worker: dict[str, str]) -> list[str]:
-    """Return what differs between the driver and a worker, a clause each."""
+def differences(driver: Mapping[str, str], worker: Mapping[str, str]) -> list[str]:
+    """Return what differs between two descriptions, a clause each."""
     clauses = []
-    for name in sorted({*driver, *worker}, key=lambda name: (name[0] > "Z", name)):
+    for name in {**driver, **worker}:
         ours, theirs = driver.get(name), worker.get(name)
-        if ours == theirs:
-            continue
-        if theirs is None:
-            clauses.append(f"{name} is not installed")
-        elif ours is None:
-            clauses.append(f"{name} is installed there only")
-        elif name in ("Python", "polars"):
+        if ours is None or theirs is None:
+            where = "the worker" if ours is None else "the driver"
+            clauses.append(f"{name} is installed for {where} only")
+        elif ours != theirs and name in ("Python", "polars"):
             clauses.append(f"{name} is {theirs}, expected {ours}")
-        else:
+        elif ours != theirs:
             clauses.append(f"the code of {name} differs")
     return clauses

@@ -100,30 +100,9 @@ def decode_json(text: str) -> Any:
     takes them.
     """
     values = _DECODER.decode(text)
-    _refuse_halves(text, values)
-    return values
-
-
-def _refuse_halves(text: str, values: Any) -> None:
-    """Refuse surrogates without a partner, where a text may hold any."""
-    if "\\ud" in text or "\\uD" in text:
+    if "\\ud" in text or "\\uD" in text:  # a text may hold half a pair of surrogates
         json.dumps(values, ensure_ascii=False).encode("utf-8")
-
-
-def decode_next(text: str, start: int) -> tuple[Any, int, str]:
-    """Read the value of JSON that begins at a place of a text; return where it ends.
-
-    The third value says what it holds that plain JSON has not, or is "".
-    """
-    try:
-        value, end = _DECODER.raw_decode(text, start)
-        _refuse_halves(text[start:end], value)
-    except json.JSONDecodeError:
-        raise
-    except ValueError as error:
-        _, end = _LENIENT.raw_decode(text, start)
-        return None, end, str(error)
-    return value, end, ""
+    return values
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -141,8 +120,6 @@ def _number(text: str) -> float:
 
 # json.loads would make a decoder for every line
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_int=_number)
-
-_LENIENT = json.JSONDecoder()
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:

@@ -43,9 +43,6 @@ GRACE = 5.0
 _LOOK_UP = 0.1
 """Seconds after which a wait for workers notices an interrupt."""
 
-_DIE_WITH_PARENT = 1
-"""The option of `prctl` that has the kernel kill a child with its parent."""
-
 _loaded: dict[bytes, Any] = {}
 """What this process, a worker, works with."""
 
@@ -216,15 +213,7 @@ def unpacked(pickled: bytes | None, trace: str) -> BaseException:
 
 
 def _begin(folder: str) -> None:
-    """Set up this process as a worker: nothing a plugin does reaches the parent's I/O.
-
-    On Linux the kernel ends it with the thread that started it, also while it is in C
-    code; elsewhere it ends when it next runs Python.
-    """
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    """Set up this process as a worker: no plugin reaches the parent's I/O."""
     # an interrupt reaches the whole process group; the parent ends its workers
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.chdir(folder)

@@ -58,13 +58,14 @@ class Examples(NamedTuple):
 
     def where(self, selected: pl.Series) -> Examples:
         """Return some of the examples."""
-        return self._at(selected.arg_true().to_numpy())
+        return self.at(selected.arg_true().to_numpy())
 
     def repeated(self, times: int) -> Examples:
         """Return each example several times, one after the other."""
-        return self._at(np.repeat(np.arange(self.frame.height), times))
+        return self.at(np.repeat(np.arange(self.frame.height), times))
 
-    def _at(self, rows: NDArray[Any]) -> Examples:
+    def at(self, rows: NDArray[Any]) -> Examples:
+        """Return the examples at some places."""
         return self._replace(
             frame=self.frame[rows],
             inputs=self.inputs[rows],
@@ -88,13 +89,15 @@ def load_examples(
     columns: Collection[str] | None = None,
     given: Any = None,
     limit: int | None = None,
+    *,
+    is_part: bool = False,
 ) -> Examples:
-    """Load, check and convert the examples of a split."""
+    """Load, check and convert the examples of a split, or of a part of it."""
     needed = None if columns is None else _needed(dataset, task, columns)
     asked = _asked(dataset, task, needed)._replace(limit=limit)
     loaded = load_rows(dataset, task, split, needed, given, asked, needs_answer=True)
     checked = with_attached(dataset, task, checked_inputs(dataset, task, loaded))
-    return convert_examples(dataset, task, checked, columns)
+    return convert_examples(dataset, task, checked, columns, is_part=is_part)
 
 
 def convert_examples(
@@ -102,6 +105,8 @@ def convert_examples(
     task: BoundTask,
     loaded: ExampleRows,
     columns: Collection[str] | None = None,
+    *,
+    is_part: bool = False,
 ) -> Examples:
     """Convert rows that were loaded and checked to what is scored."""
     labels, mapping = labels_of(dataset, task)
@@ -138,7 +143,7 @@ def convert_examples(
     frame = frame.with_columns(
         paths.alias(name) for name, paths in loaded.attached.items()
     )
-    kept = names_to_keep(dataset, task, loaded)
+    kept = names_to_keep(dataset, task, loaded, is_part)
     if columns is not None:
         wanted = {*columns, *kept} - {"uid"}
         frame = frame.select(

@@ -56,6 +56,12 @@ class Dask(Engine):
             description="Folder or URI that the driver and all workers can write. "
             "Required with `scheduler`. Default: a temporary folder.",
         )
+        parts: int | None = Field(
+            None,
+            ge=1,
+            description="Parts that examples are scored in. Default: by their size and "
+            "the workers.",
+        )
         insecure: bool = Field(
             False, description="Whether to join a remote scheduler without TLS."
         )
@@ -79,6 +85,7 @@ class Dask(Engine):
     ) -> None:
         self.parameters = parameters or self.Parameters(**values)
         self.resources = self.parameters.resources
+        self.parts = self.parameters.parts
         self.store = self.parameters.store
         self._given = client
         self._tasks: Dispatcher | None = None
@@ -88,6 +95,11 @@ class Dask(Engine):
     def workers(self) -> int:  # type: ignore[override]
         """Number of workers that run tasks."""
         return self._tasks.workers if self._tasks else self.parameters.workers or 1
+
+    @property
+    def is_running(self) -> bool:  # type: ignore[override]
+        """Whether it was entered."""
+        return self._tasks is not None
 
     @property
     def lost(self) -> int:  # type: ignore[override]
@@ -160,7 +172,7 @@ class Dask(Engine):
     def submit(
         self,
         function: Callable[..., Any],
-        *arguments: Any,
+        arguments: tuple[Any, ...],
         name: str,
         resources: Mapping[str, float],
     ) -> Task:

@@ -20,7 +20,7 @@ from typing import Any
 
 from evalkit.catalog import described
 from evalkit.errors import EvalkitError
-from evalkit_engines_dask.engine import LostWorkerError
+from evalkit_engines_dask.tasks import LostWorkerError
 from evalkit_engines_dask.workers import check, describe, differences, run
 
 ALLOWED_FAILURES = 2

@@ -53,13 +53,14 @@ class Examples(NamedTuple):
 
     def where(self, selected: pl.Series) -> Examples:
         """Return some of the examples."""
-        return self._at(selected.arg_true().to_numpy())
+        return self.at(selected.arg_true().to_numpy())
 
     def repeated(self, times: int) -> Examples:
         """Return each example several times, one after the other."""
-        return self._at(np.repeat(np.arange(self.frame.height), times))
+        return self.at(np.repeat(np.arange(self.frame.height), times))
 
-    def _at(self, rows: NDArray[Any]) -> Examples:
+    def at(self, rows: NDArray[Any]) -> Examples:
+        """Return the examples at some places."""
         return self._replace(
             frame=self.frame[rows],
             inputs=self.inputs[rows],

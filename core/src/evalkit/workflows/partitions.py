@@ -57,7 +57,8 @@ def plan_partitions(
     """Plan the evaluation of a dataset in parts.
 
     The answers of the whole dataset are read once: they say which kind of answers it
-    has, and some metrics look at all of them. Responses are not read.
+    has, and some metrics look at all of them. Responses are not read. If the dataset
+    is large, give one of its files: a part with another kind of answers is refused.
 
     Args:
         dataset: As for `evaluate`, like `data` and `task`.
@@ -101,17 +102,13 @@ def plan_partitions(
 def prepare_plan(
     asked: Asked, context: MetricContext, examples: pl.DataFrame
 ) -> PartitionPlan:
-    """Show all answers (`id`, `answer`) to the metrics that want to see them."""
-    answers = comparable(
-        examples.select(
-            pl.int_range(pl.len(), dtype=pl.UInt32).alias("position"),
-            pl.col("answer").alias("prediction"),
-            pl.col("answer").alias("target"),
-        ),
-        context.answer_kind,
-    )
-    table = ScoringTable(answers, examples["id"].to_list(), None, context)
-    metrics = [prepared(metric, table) for metric in asked.metrics]
+    """Show all answers (`answer`) to the metrics that want to see them."""
+    metrics = asked.metrics
+    if any(metric.has("prepare") for metric in metrics):
+        answers = examples.select(prediction="answer", target="answer")
+        table = comparable(answers, context.answer_kind)
+        whole = ScoringTable(table, (), None, context)
+        metrics = [prepared(metric, whole) for metric in metrics]
     return PartitionPlan(replace(asked, metrics=metrics), context)
 
 
@@ -154,7 +151,13 @@ def partition_tallies(plan: PartitionPlan, examples: Any, responses: Any) -> Tal
     policies = asked.options.policies
     if reasons := matched.alignment.refusal(policies):
         raise DataError(f"the responses of a part were refused: {'; '.join(reasons)}")
-    if plan.context.answer_kind == "any-of" and matched.examples.answer_kind == "one":
+    kinds = plan.context.answer_kind, matched.examples.answer_kind
+    if kinds == ("one", "any-of"):
+        raise DataError(
+            "a part has an example with several answers, but the data of the plan has "
+            "none. Plan with data that has one"
+        )
+    if kinds == ("any-of", "one"):
         frame = matched.examples.frame.with_columns(answer=pl.concat_list("answer"))
         widened = matched.examples._replace(frame=frame, answer_kind="any-of")
         matched = matched._replace(examples=widened)

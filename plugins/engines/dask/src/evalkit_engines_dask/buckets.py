@@ -1,27 +1,28 @@
-"""Buckets: rows of data and predictions apart by a hash of their ids.
+"""Buckets: examples and responses apart by a hash of their ids.
 
 The hash is XXH64 with the seed 42 of the id as UTF-8, as a signed number: the same that
-`xxhash64` of Spark returns. A row is in the bucket `pmod(hash, buckets)`.
+`xxhash64` of Spark returns. An id is in the bucket `pmod(hash, buckets)`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import polars as pl
 import polars_hash
 from numpy.typing import NDArray
 
-from evalkit_engines_dask.store import attempt, read_frame, write_frame
+from evalkit_engines_dask.store import attempt, save
 
 HASH = "xxh64-42"
 """Name of the hash, for keys of caches."""
 
-_SEED = 42
+Rows = NDArray[np.int64]
 
 
-def bucket_of(ids: pl.Series, buckets: int) -> NDArray[np.int64]:
+def bucket_of(ids: pl.Series, buckets: int) -> Rows:
     """Return the bucket of each id.
 
     Args:
@@ -31,22 +32,22 @@ def bucket_of(ids: pl.Series, buckets: int) -> NDArray[np.int64]:
     Returns:
         Numbers from 0 to `buckets - 1`.
     """
-    hashed = polars_hash.col("id").nchash.xxhash64(seed=_SEED)
+    hashed = polars_hash.col("id").nchash.xxhash64(seed=42)
     hashes = ids.alias("id").to_frame().select(hashed).to_series()
     signed = hashes.fill_null(0).to_numpy().view(np.int64)
     return np.asarray(signed % buckets, dtype=np.int64)
 
 
 def write_buckets(
-    store: str, name: str, frame: pl.DataFrame, bucket: NDArray[np.int64]
+    store: str, name: str, bucket: Rows, piece: Callable[[Rows], Any]
 ) -> dict[int, str]:
-    """Write the rows of each bucket to a file.
+    """Write what falls into each bucket to a file.
 
     Args:
         store: The store.
         name: Name of what is written; files are called after it.
-        frame: The rows.
         bucket: Bucket of each row.
+        piece: Returns what is written of some rows.
 
     Returns:
         The files by bucket, without buckets that have no row.
@@ -54,36 +55,9 @@ def write_buckets(
     folder = attempt(name)
     order = np.argsort(bucket, kind="stable")
     numbers, starts = np.unique(bucket[order], return_index=True)
-    lengths = np.diff(starts, append=len(order))
-    frame = frame[order]
-    files = {}
-    for number, start, length in zip(
-        numbers.tolist(), starts.tolist(), lengths.tolist(), strict=True
-    ):
-        files[number] = f"{folder}/{number}.arrow"
-        write_frame(store, files[number], frame.slice(start, length))
-    return files
-
-
-def read_bucket(
-    store: str, files: Sequence[tuple[int, str]], part: str
-) -> list[pl.DataFrame]:
-    """Read what parts wrote of a bucket.
-
-    Args:
-        store: The store.
-        files: Number of each part, and its file.
-        part: Name of a column for the number of the part.
-
-    Returns:
-        A table for each part.
-    """
-    return [
-        read_frame(store, name).with_columns(pl.lit(number, pl.Int32).alias(part))
-        for number, name in files
-    ]
-
-
-def files_of(parts: Sequence[Mapping[int, str]], bucket: int) -> list[tuple[int, str]]:
-    """Return the files of a bucket, with the number of the part that wrote each."""
-    return [(n, files[bucket]) for n, files in enumerate(parts) if bucket in files]
+    return {
+        number: save(store, f"{folder}/{number}", piece(rows))
+        for number, rows in zip(
+            numbers.tolist(), np.split(order, starts[1:]), strict=True
+        )
+    }

@@ -89,7 +89,7 @@ class Dask(Engine):
         self.store = self.parameters.store
         self._given = client
         self._tasks: Dispatcher | None = None
-        self._stack = ExitStack()
+        self._stack, self._depth = ExitStack(), 0
 
     @property
     def workers(self) -> int:  # type: ignore[override]
@@ -107,11 +107,11 @@ class Dask(Engine):
         return self._tasks.lost if self._tasks else 0
 
     def __enter__(self) -> Self:
-        """Start or join the workers, and check them."""
-        if self._tasks is not None:
-            raise EvalkitError("the engine is in use already. Make another one")
+        """Start or join the workers, and check them, unless that is done."""
+        self._depth += 1
         try:
-            self._start()
+            if self._depth == 1:
+                self._start()
         except BaseException:
             self.__exit__()
             raise
@@ -121,27 +121,20 @@ class Dask(Engine):
         given, stack, client = self.parameters, self._stack, self._given
         if client is not None:
             _refuse_open(client.scheduler.address, given.insecure)
-        if client is None and not given.scheduler:
-            address, folder = stack.enter_context(
-                local_cluster(given.workers, given.memory)
-            )
-        elif not given.store:
-            raise EvalkitError(
-                "store is required with a scheduler: a folder or URI that this process "
-                "and all workers can write"
-            )
+        address, folder = given.scheduler, given.store
+        if client is None and not address:
+            cluster = local_cluster(given.workers, given.memory)
+            address, folder = stack.enter_context(cluster)
+        elif not folder:
+            raise EvalkitError("a scheduler needs a store, which all workers can write")
         elif given.workers or given.memory:
-            raise EvalkitError(
-                "workers and memory are fixed where a scheduler is given"
-            )
-        else:
-            address, folder = given.scheduler, given.store
+            raise EvalkitError("workers and memory are those of the scheduler")
         self.store = given.store or folder
         if not is_remote(self.store):
             self.store = str(Path(self.store).resolve())
         client = client or self._connect(address)
-        token, place = secrets.token_hex(16), f"check-{secrets.token_hex(4)}"
-        place = join(self.store, place)
+        token = secrets.token_hex(16)
+        place = join(self.store, f"check-{secrets.token_hex(4)}")
         with tempfile.NamedTemporaryFile("w") as file:
             file.write(token)
             file.flush()
@@ -162,21 +155,19 @@ class Dask(Engine):
                 address, timeout=self.parameters.wait, set_as_default=False
             )
         except Exception as error:  # of sockets, of certificates, of Dask
-            hint = (
-                ". Dask's configuration names the certificates (distributed.comm.tls)"
-                if address.startswith("tls:")
-                else ""
-            )
-            raise EvalkitError(
-                f"scheduler {address}: cannot connect: {described(error)}{hint}"
-            ) from error
+            text = f"scheduler {address}: cannot connect: {described(error)}"
+            if address.startswith("tls:"):
+                text += ". Dask's configuration names the certificates (comm.tls)"
+            raise EvalkitError(text) from error
         self._stack.callback(client.close, timeout=2)
         return client
 
     def __exit__(self, *_: object) -> None:
         """Leave the workers, and end those that were started."""
-        self._tasks = None
-        self._stack.close()
+        self._depth -= 1
+        if not self._depth:
+            self._tasks = None
+            self._stack.close()
 
     def submit(
         self,
@@ -189,9 +180,8 @@ class Dask(Engine):
         try:
             request = pickle.dumps((function, arguments))
         except Exception as error:  # an argument may raise anything
-            raise EvalkitError(
-                f"{name}: cannot be sent to a worker: {described(error)}"
-            ) from error
+            text = f"{name}: cannot be sent to a worker: {described(error)}"
+            raise EvalkitError(text) from error
         task = Task(name, request, resources)
         self._running().submit(task)
         return task

@@ -2,50 +2,69 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from evalkit.base.columns import all_named, encode, frame_of
-from evalkit.base.terms import AnswerKind
-from evalkit.errors import DataError, EvalkitError, SchemaError
+from evalkit.base.columns import all_named, encode
+from evalkit.errors import DataError, SchemaError
 from evalkit.examples.fingerprints import DataIdentity
 from evalkit.examples.kept import makes_groups
 from evalkit.examples.label_conversion import tag_notices
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples, load_examples
+from evalkit.plugins.bound import BoundDataset
 from evalkit.reading.json_tables import is_small
 from evalkit.scoring.grouping import facets_of
 from evalkit.statistics.resampling import unit_keys
-from evalkit_engines_dask.buckets import bucket_of, files_of, read_bucket, write_buckets
+from evalkit_engines_dask.buckets import Rows, bucket_of, write_buckets
 from evalkit_engines_dask.plan import Survey, Task
-from evalkit_engines_dask.types import common_type, conformed, type_of
+from evalkit_engines_dask.store import load
+from evalkit_engines_dask.types import common_type, conformed, conformed_frame, type_of
 
-ROW, PART, SELECTED = "(row)", "(part)", "(selected)"
-_INPUT, _NESTED = "input ", "nested "
+_NONE = np.empty(0, np.int64)
+
+
+def files_by_bucket(
+    offsets: Sequence[int], parts: Sequence[Mapping[int, str]], buckets: int
+) -> list[list[tuple[int, str]]]:
+    """Return, by bucket, the file of each part and the offset of the part."""
+    several = [*zip(offsets, parts, strict=False)]
+    return [
+        [(offset, files[number]) for offset, files in several if number in files]
+        for number in range(buckets)
+    ]
 
 
 class DataPart(NamedTuple):
     """What a part of the data holds, and what core inferred from it."""
 
     examples: Examples
-    """Without a row."""
+    """Without a row; a column without a value has the type Null."""
     rows: int
     files: Mapping[int, str]
-    types: Mapping[str, pl.DataType | None]
+    """Files of `Piece`, by bucket."""
     is_clustered: bool
     facets: frozenset[str]
     values: Mapping[str, pl.Series]
-    """The distinct values of columns that a run may keep, and a second null where
-    another value is there more than once."""
-    selected: Sequence[int] | None
+    """The distinct values of columns that a run may keep, repeated ones twice."""
+    selected: Rows | None
     """Rows that are evaluated; None for all."""
     refusal: str | None = None
     """Why the filters choose no example."""
+
+
+class Piece(NamedTuple):
+    """What a part of the data has of a bucket."""
+
+    rows: Rows
+    """Their numbers in the part, from 0."""
+    examples: Examples
+    selected: pl.Series | None
 
 
 def load_part(
@@ -73,54 +92,48 @@ def load_part(
     )
     if examples.identity.attached_sha256 is not None:
         raise DataError(
-            f"{asked.dataset.component.origin}: its rows name files, which parts of "
-            "the data cannot be identified by. Evaluate without an engine"
+            f"{asked.dataset.component.origin}: its rows name files, by which parts "
+            "of the data cannot be identified. Evaluate without an engine"
         )
-    filters = Selection(None, asked.options.selection.filters)
     selected, refusal = None, None
     try:
-        selected = filters.mask(examples)
-    except DataError as error:
+        selected = Selection(None, asked.options.selection.filters).mask(examples)
+    except DataError as error:  # of a part
         selected = pl.repeat(False, examples.frame.height, eager=True)
         refusal = str(error)
-    frame = _rows(examples, selected)
+
+    def piece(rows: Rows) -> Piece:
+        return Piece(
+            rows, examples.at(rows), None if selected is None else selected[rows]
+        )
+
     buckets = bucket_of(examples.frame["id"], task.buckets)
-    files = write_buckets(task.store, f"data/{number}", frame, buckets)
     kept = examples.inputs.select(all_named(examples.kept))
     return DataPart(
-        examples.where(pl.repeat(False, examples.frame.height, eager=True)),
+        examples.at(_NONE)._replace(
+            frame=_typed(examples.frame, ["answer"]),
+            inputs=_typed(examples.inputs, examples.inputs.columns),
+        ),
         examples.frame.height,
-        files,
-        {name: type_of(frame[name]) for name in frame.columns},
+        write_buckets(task.store, f"data/{number}", buckets, piece),
         examples.clustered,
         frozenset(facets_of(examples.frame["tags"])),
         {column.name: _values(column) for column in kept.get_columns()},
-        None if selected is None else selected.arg_true().to_list(),
+        None if selected is None else selected.arg_true().to_numpy().astype(np.int64),
         refusal,
     )
+
+
+def _typed(frame: pl.DataFrame, inferred: Sequence[str]) -> pl.DataFrame:
+    """Return no row, with the type Null for inferred columns without a value."""
+    types = {name: type_of(frame[name]) or pl.Null() for name in inferred}
+    return pl.DataFrame(schema={**frame.schema, **types})
 
 
 def _values(column: pl.Series) -> pl.Series:
     """Return the distinct values of a column, the repeated ones twice."""
     counts = column.alias("value").drop_nulls().value_counts()
     return pl.concat([counts["value"], counts.filter(pl.col("count") > 1)["value"]])
-
-
-def _rows(examples: Examples, selected: pl.Series | None) -> pl.DataFrame:
-    columns = [
-        pl.int_range(examples.frame.height, dtype=pl.Int64, eager=True).alias(ROW),
-        *examples.frame.get_columns(),
-    ]
-    inputs = examples.inputs.get_columns()
-    columns += [column.alias(_INPUT + column.name) for column in inputs]
-    for name, values in examples.nested.items():
-        pickled = [*map(pickle.dumps, values)]
-        columns.append(pl.Series(_NESTED + name, pickled, dtype=pl.Binary))
-    if examples.choices is not None:
-        columns.append(examples.choices.alias("choices"))
-    if selected is not None:
-        columns.append(selected.alias(SELECTED))
-    return frame_of(columns)
 
 
 def merge_parts(
@@ -144,117 +157,112 @@ def merge_parts(
     if refusals and len(refusals) == len(parts):
         raise DataError(refusals[0])
     identity = identity or parts[0].examples.identity
-    columns = tuple(dict.fromkeys(c for p in parts for c in p.examples.data_columns))
-    kept = _kept(parts, asked.dataset.keep)
-    notices = (*asked.dataset.notices, *identity.notices)
-    notices += tuple(tag_notices(asked.dataset, asked.task, columns))
     known = [part.examples for part in parts]
-    kinds = {each.answer_kind for each in known}
-    kind: AnswerKind = "any-of" if "any-of" in kinds else known[0].answer_kind
-    types = _types(parts, kind)
-    inputs = {
-        name.removeprefix(_INPUT): dtype
-        for name, dtype in types.items()
-        if name.startswith(_INPUT)
-    }
-    frame = {name: types[name] for name in ("id", "answer", "tags", "cluster")}
-    nested = {name: () for each in known for name in each.nested}
-    choices = None
-    if "choices" in types:
-        choices = pl.Series("choices", [], types["choices"])
+    columns = tuple(dict.fromkeys(name for each in known for name in each.data_columns))
+    is_any_of = any(each.answer_kind == "any-of" for each in known)
+    widened = [_widened(each) if is_any_of else each for each in known]
     offsets = np.cumsum([0, *(part.rows for part in parts)]).tolist()
     selected, last = _selected(parts, offsets, asked.options.selection.limit)
-    examples = known[0]._replace(
-        frame=pl.DataFrame(schema=frame),
-        inputs=pl.DataFrame(schema=inputs),
-        nested=nested,
-        answer_kind=kind,
-        identity=identity,
-        notices=notices,
-        data_columns=columns,
-        choices=choices,
-        kept=kept,
-    )
+    choices = [each.choices for each in known if each.choices is not None]
     return Survey(
-        examples,
+        widened[0]._replace(
+            frame=_merged(each.frame for each in widened),
+            inputs=_merged(each.inputs for each in widened),
+            nested=_nested(known),
+            identity=identity,
+            notices=(
+                *(*asked.dataset.notices, *identity.notices),
+                *tag_notices(asked.dataset, asked.task, columns),
+            ),
+            data_columns=columns,
+            choices=choices[0] if choices else None,
+            kept=_kept(parts, asked.dataset),
+        ),
         any(part.is_clustered for part in parts),
         sorted(frozenset().union(*(part.facets for part in parts))),
-        tuple(offsets[:-1]),
-        tuple(part.files for part in parts),
+        [
+            [
+                (start, p.files[n])
+                for start, p in zip(offsets, parts, strict=False)
+                if n in p.files
+            ]
+            for n in range(task.buckets)
+        ],
         offsets[-1],
         selected,
         last,
     )
 
 
-def _types(parts: Sequence[DataPart], kind: AnswerKind) -> dict[str, pl.DataType]:
-    names = dict.fromkeys(name for part in parts for name in part.types)
-    found = {}
-    for name in names:
-        types = [part.types.get(name) for part in parts]
-        if name == "answer" and kind == "any-of":
-            types = [
-                pl.List(dtype)
-                if part.examples.answer_kind == "one" and dtype
-                else dtype
-                for part, dtype in zip(parts, types, strict=True)
-            ]
-        first = next(p.examples for p in parts if name in p.types)
-        found[name] = common_type(types) or _empty_type(first, name)
-    return found
+def _widened(examples: Examples) -> Examples:
+    """Take single answers for lists of one, as of data in which some have several."""
+    if examples.answer_kind != "one":
+        return examples
+    frame = examples.frame.with_columns(answer=pl.concat_list("answer"))
+    return examples._replace(frame=frame, answer_kind="any-of")
 
 
-def _empty_type(examples: Examples, name: str) -> pl.DataType:
-    """Return the type of a column without a value."""
-    if name in examples.frame.columns:
-        return examples.frame.schema[name]
-    inputs = examples.inputs
-    column = name.removeprefix(_INPUT)
-    return inputs.schema[column] if column in inputs.columns else pl.String()
+def _merged(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Return no row, with the columns of all parts in their common types."""
+    types: dict[str, list[pl.DataType]] = {}
+    for frame in frames:
+        for name, dtype in frame.schema.items():
+            types.setdefault(name, []).append(dtype)
+    known = {n: [each for each in own if each != pl.Null] for n, own in types.items()}
+    return pl.DataFrame(
+        schema={name: common_type(own) or pl.String() for name, own in known.items()}
+    )
 
 
-def _kept(parts: Sequence[DataPart], keep: Sequence[str] | None) -> tuple[str, ...]:
+def _nested(parts: Sequence[Examples]) -> Mapping[str, Sequence[object]]:
+    """Name the columns that hold other values as JSON text, in one part or in all."""
+    names = {name for each in parts for name in each.nested}
+    merged = _merged(each.inputs for each in parts).schema
+    for each in parts:
+        for name, dtype in each.inputs.schema.items():
+            if merged[name] == pl.String and dtype not in (pl.String, pl.Null):
+                names.add(name)
+    return {name: () for name in sorted(names)}
+
+
+def _kept(parts: Sequence[DataPart], dataset: BoundDataset) -> tuple[str, ...]:
     """Return the columns that a run of all parts keeps."""
-    if keep is not None:
-        return tuple(keep)
-    names = dict.fromkeys(name for part in parts for name in part.values)
+    if dataset.keep is not None:
+        return tuple(dataset.keep)
     found = []
-    for name in names:
-        known = [p for p in parts if name in p.examples.data_columns]
-        if not all(name in part.values for part in known):
-            continue
-        values = [part.values[name] for part in known]
-        dtype = common_type(map(type_of, values))
-        column = pl.concat([conformed(each, dtype) for each in values if len(each)])
-        if is_small(column) and makes_groups(column):
-            found.append(name)
+    for name in dict.fromkeys(name for part in parts for name in part.values):
+        having = [part for part in parts if name in part.examples.data_columns]
+        if all(name in part.values for part in having):
+            values = [part.values[name] for part in having]
+            dtype = common_type(map(type_of, values))
+            column = pl.concat(
+                [conformed(v, dtype) for v in values if len(v)] or values
+            )
+            if is_small(column) and makes_groups(column):
+                found.append(name)
     return tuple(found)
 
 
 def _selected(
     parts: Sequence[DataPart], offsets: Sequence[int], limit: int | None
-) -> tuple[int | None, int | None]:
+) -> tuple[int | None, int]:
     """Count the selected examples, and find the last one that a limit takes."""
     if limit is None and all(part.selected is None for part in parts):
-        return None, None
+        return None, 0
     numbers = np.concatenate(
         [
-            np.arange(part.rows) + offset
-            if part.selected is None
-            else np.array(part.selected, np.int64) + offset
-            for part, offset in zip(parts, offsets, strict=False)
+            start + (np.arange(stop - start) if p.selected is None else p.selected)
+            for p, (start, stop) in zip(parts, pairwise(offsets), strict=True)
         ]
-    )
-    if limit is not None:
-        numbers = numbers[:limit]
-    return len(numbers), int(numbers[-1]) if len(numbers) else -1
+    )[:limit]
+    return len(numbers), int(numbers[-1])
 
 
 class BucketExamples(NamedTuple):
-    """The examples of a bucket."""
+    """The examples of a bucket, in the order of the data."""
 
     examples: Examples
-    rows: np.ndarray[Any, np.dtype[np.int64]]
+    rows: Rows
     """Number of each example in the data, from 0."""
     selected: pl.Series | None
 
@@ -266,85 +274,72 @@ def bucket_examples(task: Task, survey: Survey, bucket: int) -> BucketExamples:
         SchemaError: Two examples have the same id.
     """
     known = survey.examples
-    frames = read_bucket(task.store, files_of(survey.files, bucket), PART)
-    parts = [_conformed(frame, known) for frame in frames]
-    frame = pl.concat(parts) if parts else _conformed(pl.DataFrame(), known)
+    pieces: list[Piece] = [load(task.store, file) for _, file in survey.files[bucket]]
+    starts = [start for start, _ in survey.files[bucket]]
+    rows = np.concatenate(
+        [_NONE, *(start + p.rows for start, p in zip(starts, pieces, strict=True))]
+    )
+    parts = [piece.examples for piece in pieces]
+    if known.answer_kind == "any-of":
+        parts = [*map(_widened, parts)]
+    frames = [conformed_frame(each.frame, known.frame.schema) for each in parts]
+    frame = pl.concat([known.frame, *frames])
+    _refuse_repeated(frame["id"], rows)
     if survey.is_clustered and frame["cluster"].null_count():
-        # parts without a copy: each example is its own original
+        # of parts without a copy: each example is its own original
         own = unit_keys([str(encode([uid])) for uid in frame["id"]], 0)
         frame = frame.with_columns(pl.col("cluster").fill_null(pl.Series(own)))
-    starts = np.array(survey.offsets, np.int64)
-    rows = frame[ROW].to_numpy() + starts[frame[PART].to_numpy()]
-    _refuse_repeated(frame["id"], rows)
-    chosen = None
+    selected = None
     if survey.selected is not None:
-        chosen = frame[SELECTED] & pl.Series(rows <= (survey.last or 0))
-    inputs = {name: frame[_INPUT + name] for name in known.inputs.columns}
+        everything = (pl.repeat(True, len(p.rows), eager=True) for p in pieces)
+        chosen = [
+            every if piece.selected is None else piece.selected
+            for piece, every in zip(pieces, everything, strict=True)
+        ]
+        empty = pl.Series([], dtype=pl.Boolean)
+        selected = pl.concat([empty, *chosen]) & pl.Series(rows <= survey.last)
+    inputs = [conformed_frame(each.inputs, known.inputs.schema) for each in parts]
+    choices = [own for each in parts if (own := each.choices) is not None]
     return BucketExamples(
         known._replace(
-            frame=frame.select(all_named(known.frame.columns)),
-            inputs=pl.DataFrame({n: c.alias(n) for n, c in inputs.items()}),
+            frame=frame,
+            inputs=pl.concat([known.inputs, *inputs]),
             nested={
-                name: [pickle.loads(v) for v in frame[_NESTED + name]]
-                for name in known.nested
+                n: [v for e in parts for v in _values_of(e, n)] for n in known.nested
             },
-            choices=None if known.choices is None else frame["choices"],
+            choices=pl.concat([known.choices, *choices]) if choices else known.choices,
         ),
         rows,
-        chosen,
+        selected,
     )
 
 
-def _conformed(frame: pl.DataFrame, known: Examples) -> pl.DataFrame:
-    """Bring the rows of a part into the types of the whole."""
-    types: dict[str, Any] = {ROW: pl.Int64, PART: pl.Int32, **known.frame.schema}
-    types |= {_INPUT + name: dtype for name, dtype in known.inputs.schema.items()}
-    types |= {_NESTED + name: pl.Binary for name in known.nested}
-    if known.choices is not None:
-        types["choices"] = known.choices.dtype
-    answer = frame.get_column("answer", default=None)
-    is_single = answer is not None and not isinstance(answer.dtype, pl.List)
-    if known.answer_kind == "any-of" and is_single:
-        frame = frame.with_columns(answer=pl.concat_list("answer"))
-    columns = []
-    for name, dtype in types.items():
-        if name in frame.columns:
-            columns.append(conformed(frame[name], dtype))
-        else:
-            columns.append(pl.Series(name, [None] * frame.height, dtype))
-    selected = frame.get_column(SELECTED, default=None)
-    if selected is None:
-        selected = pl.repeat(True, frame.height, eager=True)
-    return frame_of([*columns, selected.alias(SELECTED)])
+def _values_of(examples: Examples, name: str) -> Sequence[object]:
+    """Return the values of a column, of which the whole holds some as JSON text."""
+    if name in examples.nested:
+        return examples.nested[name]
+    if name in examples.inputs.columns:
+        return examples.inputs[name].to_list()
+    return [None] * examples.frame.height
 
 
-def _refuse_repeated(ids: pl.Series, rows: np.ndarray[Any, np.dtype[np.int64]]) -> None:
+def _refuse_repeated(ids: pl.Series, rows: Rows) -> None:
     is_repeated = ids.is_duplicated()
-    if not is_repeated.any():
-        return
-    uid = ids.filter(is_repeated)[0]
-    first, second = np.sort(rows[(ids == uid).to_numpy()])[:2].tolist()
-    raise SchemaError(
-        f"the data: example {second + 1}: uid {uid!r} was given before, at example "
-        f"{first + 1}; each example needs an id of its own"
-    )
+    if is_repeated.any():
+        uid = ids.filter(is_repeated)[0]
+        first, second = np.sort(rows[(ids == uid).to_numpy()])[:2].tolist()
+        raise SchemaError(
+            f"the data: example {second + 1}: uid {uid!r} was given before, at example "
+            f"{first + 1}; each example needs an id of its own"
+        )
 
 
 def answers_of(task: Task, survey: Survey) -> pl.DataFrame:
-    """Read the answers of all examples, in the order of the data."""
+    """Read id and answer of all selected examples, in the order of the data."""
     parts = []
     for bucket in range(task.buckets):
         found = bucket_examples(task, survey, bucket)
         frame = found.examples.frame.select("id", "answer")
-        frame = frame.with_columns(pl.Series(ROW, found.rows))
+        frame = frame.with_columns(pl.Series("row", found.rows))
         parts.append(frame if found.selected is None else frame.filter(found.selected))
-    return pl.concat(parts).sort(ROW).drop(ROW)
-
-
-def refuse_large(rows: int, most: int, what: str) -> None:
-    """Refuse what needs all rows on the driver where these are too many."""
-    if rows > most:
-        raise EvalkitError(
-            f"{what} needs all {rows:,} examples in one process, which an engine does "
-            f"for at most {most:,}. Evaluate without an engine"
-        )
+    return pl.concat(parts).sort("row").drop("row")

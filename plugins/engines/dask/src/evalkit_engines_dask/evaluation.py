@@ -50,9 +50,9 @@ from evalkit.workflows.partitions import (
 from evalkit_engines_dask.data import (
     DataPart,
     answers_of,
+    files_by_bucket,
     load_part,
     merge_parts,
-    refuse_large,
 )
 from evalkit_engines_dask.plan import Inferred, Plan, Survey, Task
 from evalkit_engines_dask.responses import ResponsePart, read_part
@@ -66,6 +66,9 @@ from evalkit_engines_dask.sources import (
 from evalkit_engines_dask.store import attempt, load, save
 from evalkit_engines_dask.tasks import Tasks
 from evalkit_engines_dask.types import common_type
+
+_Files = Sequence[Sequence[tuple[int, str]]]
+"""By bucket, the file of each part, and what is added to its lines."""
 
 MOST_ON_DRIVER = 2_000_000
 """Examples up to which the driver looks at all answers, for metrics with `prepare`."""
@@ -168,13 +171,20 @@ class _Run:
         context = survey.context._replace(job=plan.job)
         partition = PartitionPlan(self._asked, context)
         if any(metric.has("prepare") for metric in self._asked.metrics):
-            refuse_large(survey.rows, MOST_ON_DRIVER, "a metric that prepares itself")
+            if survey.rows > MOST_ON_DRIVER:
+                raise MetricError(
+                    f"metrics that look at all answers first take at most "
+                    f"{MOST_ON_DRIVER:,} examples with an engine, got {survey.rows:,}"
+                )
             answers = answers_of(self._task, survey)
             partition = prepare_plan(self._asked, context, answers)
         self._plan = plan._replace(asked=partition.asked)
         self._share(self._plan)
         parts = self._read(of_responses)
-        scored = self._score(parts, _offsets(of_responses, parts))
+        offsets = _offsets(of_responses, parts)
+        by_part = [part.files for part in parts]
+        files = files_by_bucket(offsets, by_part, buckets)
+        scored = self._score(files)
         return self._merge(partition, parts, scored, of_responses)
 
     def _share(self, plan: Plan) -> None:
@@ -226,30 +236,27 @@ class _Run:
         ]
         return self._gather(tasks, "reading the predictions", 0.25, 0.5)
 
-    def _score(
-        self, parts: Sequence[ResponsePart], offsets: Sequence[int]
-    ) -> list[Scored]:
+    def _score(self, files: _Files) -> list[Scored]:
         """Score all buckets; those that infer something else than all, once more."""
         buckets = range(self._task.buckets)
-        scored = self._score_buckets(parts, offsets, buckets, None)
+        scored = self._score_buckets(files, buckets, None)
         whole = _merge_inferred(scored)
         others = [n for n in buckets if scored[n].inferred != whole]
-        again = self._score_buckets(parts, offsets, others, whole)
+        again = self._score_buckets(files, others, whole)
         for number, each in zip(others, again, strict=True):
             scored[number] = each
         return scored
 
     def _score_buckets(
         self,
-        parts: Sequence[ResponsePart],
-        offsets: Sequence[int],
+        files: _Files,
         buckets: Sequence[int],
         inferred: Inferred | None,
     ) -> list[Scored]:
         tasks = [
             self._engine.submit(
                 score_bucket,
-                (self._task, bucket, parts, offsets, inferred),
+                (self._task, bucket, files[bucket], inferred),
                 f"part {bucket + 1} of {self._task.buckets}",
                 self._engine.resources,
             )

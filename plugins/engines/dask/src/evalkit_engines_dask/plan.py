@@ -15,7 +15,7 @@ from evalkit.examples.table import Examples
 from evalkit.predictions.input_rows import fields_read
 from evalkit.runs.recording import Asked
 from evalkit.scoring.grouping import Whole
-from evalkit_engines_dask.store import load
+from evalkit_engines_dask.store import load_once
 
 
 class Task(NamedTuple):
@@ -28,7 +28,7 @@ class Task(NamedTuple):
 
     def load(self) -> Plan:
         """Read the plan."""
-        plan: Plan = load(self.store, self.plan)
+        plan: Plan = load_once(self.store, self.plan)
         return plan
 
 
@@ -72,15 +72,13 @@ class Survey(NamedTuple):
     """Without a row: types, labels, kind of answers, identity, kept columns."""
     is_clustered: bool
     facets: Sequence[str]
-    offsets: tuple[int, ...]
-    """The number of examples before each part."""
-    files: tuple[Mapping[int, str], ...]
-    """The files of each part by bucket."""
+    files: Sequence[Sequence[tuple[int, str]]]
+    """By bucket, the file of each part, and the number of examples before the part."""
     rows: int
     selected: int | None
     """Number of examples that are evaluated; None for all."""
-    last: int | None
-    """Number of the last example that a limit takes."""
+    last: int
+    """Number of the last example that is selected."""
 
     @property
     def context(self) -> MetricContext:

@@ -31,7 +31,7 @@ from evalkit.workflows.evaluation_steps import (
 )
 from evalkit_engines_dask.data import BucketExamples, bucket_examples
 from evalkit_engines_dask.plan import Inferred, Plan, Task
-from evalkit_engines_dask.responses import ResponsePart, bucket_blocks, reader_of
+from evalkit_engines_dask.responses import bucket_blocks, reader_of
 from evalkit_engines_dask.store import attempt, save, written
 from evalkit_engines_dask.types import conformed, type_of
 
@@ -71,8 +71,7 @@ class Scored(NamedTuple):
 def score_bucket(
     task: Task,
     bucket: int,
-    parts: Sequence[ResponsePart],
-    offsets: Sequence[int],
+    files: Sequence[tuple[int, str]],
     inferred: Inferred | None = None,
 ) -> Scored:
     """Match and score the responses of a bucket.
@@ -80,8 +79,7 @@ def score_bucket(
     Args:
         task: What the task needs.
         bucket: Number of the bucket.
-        parts: What was read of the predictions.
-        offsets: What is added to the line numbers of each part.
+        files: Files of its responses, and what is added to the lines of each.
         inferred: What is known of all responses. Default: what this bucket says.
 
     Returns:
@@ -95,7 +93,7 @@ def score_bucket(
     options = plan.asked.options
     alignment = align(
         found.examples.frame["id"],
-        bucket_blocks(task, parts, offsets, bucket),
+        bucket_blocks(task, files),
         reader,
         options.policies.on_duplicate,
         found.selected,

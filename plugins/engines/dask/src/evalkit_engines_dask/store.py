@@ -16,7 +16,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import cloudpickle
-import polars as pl
 
 from evalkit.errors import StorageError
 from evalkit.places import is_remote, join, local_file, put
@@ -44,44 +43,24 @@ def written(store: str, name: str) -> Iterator[Path]:
         raise StorageError(f"{path}: {error.strerror or error}") from error
 
 
-@contextmanager
-def opened(store: str, name: str) -> Iterator[Path]:
-    """Give the local path of a file; the copy of a remote one is removed afterwards."""
-    if not is_remote(store):
-        path = Path(store, name)
-        if not path.is_file():
-            raise StorageError(f"{path}: is missing; a worker wrote it before")
-        yield path
-        return
-    copy = local_file(join(store, name))
-    if copy is None:
-        raise StorageError(f"{join(store, name)}: is missing; a worker wrote it before")
-    try:
-        yield copy
-    finally:
-        Path(copy.__fspath__()).unlink(missing_ok=True)
-
-
-def write_frame(store: str, name: str, frame: pl.DataFrame) -> None:
-    """Write a table."""
-    with written(store, name) as path:
-        frame.write_ipc(path, compression="lz4")
-
-
-def read_frame(store: str, name: str) -> pl.DataFrame:
-    """Read a table."""
-    with opened(store, name) as path:
-        return pl.read_ipc(path.read_bytes())
-
-
-def save(store: str, name: str, value: Any) -> None:
-    """Write a Python value, which may hold functions of the user's script."""
+def save(store: str, name: str, value: Any) -> str:
+    """Write a Python value, also of the user's script, and return the name."""
     with written(store, name) as path:
         path.write_bytes(cloudpickle.dumps(value))
+    return name
 
 
-@lru_cache(maxsize=4)
 def load(store: str, name: str) -> Any:
-    """Read a Python value; a process reads the last few only once."""
-    with opened(store, name) as path:
-        return pickle.loads(path.read_bytes())
+    """Read a Python value."""
+    place = join(store, name)
+    path = local_file(place) if is_remote(store) else Path(place)
+    if path is None or not path.is_file():
+        raise StorageError(f"{place}: is missing; a worker wrote it before")
+    content = path.read_bytes()
+    if is_remote(store):  # the cache would hold all of the store
+        Path(path.__fspath__()).unlink(missing_ok=True)
+    return pickle.loads(content)
+
+
+load_once = lru_cache(maxsize=4)(load)
+"""The same, where a process reads the last few values only once."""

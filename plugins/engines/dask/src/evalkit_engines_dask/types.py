@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
+from typing import Any
 
 import polars as pl
 
-from evalkit.base.columns import encode, native
+from evalkit.base.columns import encode, frame_of, native
 
 
 def type_of(column: pl.Series) -> pl.DataType | None:
@@ -31,8 +32,8 @@ def _pair(one: pl.DataType, other: pl.DataType) -> pl.DataType:
     if {one, other} == {pl.Int64(), pl.Float64()}:
         return pl.Float64()
     if isinstance(one, pl.List) and isinstance(other, pl.List):
-        inner = [each.inner for each in (one, other) if each.inner != pl.Null]
-        return pl.List(common_type(inner) or pl.String)  # type: ignore[arg-type]
+        inner: Any = [each.inner for each in (one, other) if each.inner != pl.Null]
+        return pl.List(common_type(inner) or pl.String)
     if isinstance(one, pl.Struct) and isinstance(other, pl.Struct):
         fields = {f.name: f.dtype for each in (one, other) for f in each.fields}
         return pl.Struct({name: fields[name] for name in sorted(fields)})
@@ -46,8 +47,9 @@ def conformed(column: pl.Series, dtype: pl.DataType | None) -> pl.Series:
     if not column.count():
         return pl.Series(column.name, [None] * len(column), dtype)
     if isinstance(dtype, pl.Struct):
-        rows = [value and dict(value) for value in column]
-        return pl.Series(column.name, rows, dtype)
+        return pl.Series(
+            column.name, [value and dict(value) for value in column], dtype
+        )
     if dtype == pl.String:
         return pl.Series(column.name, _texts(column.to_list()), dtype)
     if dtype == pl.List(pl.String):
@@ -58,3 +60,14 @@ def conformed(column: pl.Series, dtype: pl.DataType | None) -> pl.Series:
 
 def _texts(values: Sequence[object]) -> list[str | None]:
     return [encode(native(value)) for value in values]
+
+
+def conformed_frame(
+    frame: pl.DataFrame, schema: Mapping[str, pl.DataType]
+) -> pl.DataFrame:
+    """Bring a table of a part into the columns and types of the whole."""
+    nothing = pl.Series([None]).new_from_index(0, frame.height)
+    return frame_of(
+        conformed(frame[name] if name in frame.columns else nothing.alias(name), dtype)
+        for name, dtype in schema.items()
+    )

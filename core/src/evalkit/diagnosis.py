@@ -159,6 +159,14 @@ def find_causes(
     if floats:
         yield f"ids are floats, such as {floats[0]!r}; {AS_INTEGERS}"
     yield from _forms_of_ids(pl.Series(unknown, dtype=pl.String), ids)
+    numbers = ids.cast(pl.Int64, strict=False)
+    counts_from_1 = (numbers.null_count(), numbers.min(), numbers.max())
+    if "0" in unknown and counts_from_1 == (0, 1, len(ids)):
+        yield (
+            f"the data has the ids 1 to {len(ids)}, and the predictions have the id 0: "
+            "where they count the rows from 0, each is scored on the row before its "
+            f"own; --map 'id={ROW_NUMBER}0' numbers the data from 0"
+        )
 
 
 _ID_FORMS = (

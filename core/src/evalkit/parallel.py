@@ -54,16 +54,8 @@ class NotPortable(Exception):
 class Workers:
     """Processes that compute batches; started when there is first work for them.
 
-    Use it in a `with` statement, from one thread; leaving it ends the processes.
-
-    Args:
-        jobs: How many processes there are at most.
-
-    Attributes:
-        jobs: The same; with 1 nothing is ever started.
-
-    Raises:
-        EvalkitError: `jobs` is less than 1.
+    Use it in a `with` statement, from one thread; leaving it ends the processes. With
+    one job nothing is ever started.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -181,8 +173,7 @@ def _next_result(
 def result_of(reply: Reply | None) -> Any:
     """Return the result in a worker's reply, or raise its error.
 
-    Raises:
-        NotPortable: The worker could not load what it was to work with.
+    It is `NotPortable` if the worker could not load what it was to work with.
     """
     if reply is None:
         raise NotPortable

@@ -15,12 +15,7 @@ from evalkit.base.terms import AnswerKind
 from evalkit.examples.answers import Reporter, answer_column
 from evalkit.examples.attachments import file_fields, with_attached
 from evalkit.examples.checking import checked_inputs
-from evalkit.examples.clusters import (
-    cluster_column,
-    cluster_names,
-    cluster_notices,
-    repeated_text_notices,
-)
+from evalkit.examples.clusters import cluster_column, cluster_names, cluster_notices
 from evalkit.examples.conversion import LABEL_CONVERTER, find_converter, prediction_type
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
 from evalkit.examples.kept import names_to_keep
@@ -134,11 +129,6 @@ def convert_examples(
     notices += tuple(cluster_notices(dataset, frame, clusters))
     notices += tuple(tag_notices(dataset, task, loaded.columns))
     notices += () if dataset.pipeline is None else (*dataset.pipeline.notices,)
-    if clusters.null_count() == len(clusters):
-        texts = frame.drop(all_named(loaded.nested))
-        others = {*EXAMPLE_ID_KEYS, task.answer_field}
-        fields = [name for name in task.Input.model_fields if name not in others]
-        notices += tuple(repeated_text_notices(texts, loaded.text_hashes, fields))
 
     frame = frame.with_columns(
         paths.alias(name) for name, paths in loaded.attached.items()

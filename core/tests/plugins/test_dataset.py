@@ -12,6 +12,7 @@ import pytest
 import evalkit
 from evalkit import DataError, Dataset, Source
 from evalkit.plugins.contract import read_attributes
+from evalkit.reading import digests
 
 TASK = """
     import evalkit
@@ -80,13 +81,19 @@ def test_file_that_is_not_declared_is_refused() -> None:
         Greetings().file("other")
 
 
-def test_unedited_file_is_hashed_and_gives_no_notice(folder: Path) -> None:
+def test_unedited_file_is_hashed_and_gives_no_notice(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (folder / "rows.jsonl").write_bytes(ROWS)
     result = evaluate()
     assert result["hits"].value == 1.0
     assert result.notices == ()
     files = result.to_dict()["data"]["files"]
     assert {"name": "rows.jsonl", "sha256": SHA256} in files
+    monkeypatch.setattr(digests, "BLOCK_BYTES", 8)
+    large = evaluate()
+    assert large.notices == ()
+    assert large.record.data.sha256 != result.record.data.sha256
 
 
 def test_edited_file_is_scored_with_a_notice_and_is_another_run(folder: Path) -> None:

@@ -17,7 +17,8 @@ from evalkit.examples.rows import ExampleRows
 from evalkit.places.names import FetchedPath
 from evalkit.plugins.bound import BoundDataset
 from evalkit.plugins.sources import sha256_of
-from evalkit.reading.steady_files import file_hashes
+from evalkit.reading.digests import file_digest
+from evalkit.reading.steady_files import file_hashes, joined_digest
 
 _HASHED_ROWS = 65_536
 """Rows that are written as JSON at a time to be hashed."""
@@ -27,9 +28,9 @@ class DataIdentity(NamedTuple):
     """What tells whether data is the same."""
 
     sha256: str
-    """SHA-256 of the files that it came from; of rows that came from none."""
+    """Of the digests of the files that it came from; of rows that came from none."""
     files: tuple[Mapping[str, str], ...]
-    """Name and SHA-256 of each file."""
+    """Name and digest by blocks of each file."""
     notices: tuple[str, ...]
     """Which files are not the published ones."""
     rows_sha256: str | None = None
@@ -66,15 +67,15 @@ def fingerprint(dataset: BoundDataset, loaded: ExampleRows) -> DataIdentity:
     for filename, source in sources.items():
         if filename not in used:
             continue
-        found = sha256_of(used[filename])
+        found = file_digest(used[filename])
         files.append({"name": filename, "sha256": found})
+        if source.sha256 and found != source.sha256:
+            found = sha256_of(used[filename])  # not by blocks
         if source.sha256 and found != source.sha256:
             notices.append(
                 f"{filename} is not the published file (its SHA-256 is {found[:12]}…)"
             )
-    # files are the same whatever they are called
-    contents = json.dumps([file["sha256"] for file in files])
-    sha256 = hashlib.sha256(contents.encode()).hexdigest()
+    sha256 = joined_digest([file["sha256"] for file in files])
     rows = None
     if loaded.path is None:
         rows = hash_frame(_by_name(_identifying(dataset, loaded), loaded))

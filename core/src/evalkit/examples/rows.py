@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evalkit.plugins.bound import BoundDataset
+from evalkit.reading.file_parts import first_number
 from evalkit.reading.json_lines import read_json_rows
 from evalkit.reading.sharded import place_in
 
@@ -35,8 +36,6 @@ class ExampleRows(NamedTuple):
     """All columns of the file, also those that the frame does not have."""
     passes: pl.Series | None = None
     """Which rows keep the rules of the columns that were dropped; None for all."""
-    text_hashes: Mapping[str, pl.Series] = {}
-    """Hashes of the long texts of columns that were dropped."""
     hashes: Future[tuple[Mapping[str, str], ...]] | None = None
     """Name and SHA-256 of each file, which are computed meanwhile."""
     identifying: frozenset[str] | None = None
@@ -72,7 +71,8 @@ class ExampleRows(NamedTuple):
         """Say which row is meant: its line in a file or shard, or its number."""
         if self.lines is not None:
             return place_in(self.path, int(self.lines[position]), "line")
-        return place_in(self.path, position + 1, "example", self.frame.height)
+        number = position + first_number(self.path)
+        return place_in(self.path, number, "example", self.frame.height)
 
     def problem(self, position: int, field: str, rule: str) -> str:
         """Say what is wrong with a field of the row at a position."""

@@ -7,9 +7,14 @@ from pathlib import Path, PurePath, PurePosixPath
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.errors import DataError
+from evalkit.reading.file_parts import FilePart
 from evalkit.reading.rows import parse_json_line
 from evalkit.reading.sharded import ShardedPath
-from evalkit.reading.streams import open_bytes, refuse_other_than_file
+from evalkit.reading.streams import (
+    has_plain_bytes,
+    open_bytes,
+    refuse_other_than_file,
+)
 
 
 class Format(Enum):
@@ -90,7 +95,11 @@ def detect_format(path: Path) -> Format:
         )
     found = named or _sniff(path)
     if found is Format.JSON_LINES and _is_array(_beginning(path)):
-        return Format.JSON_ARRAY
+        found = Format.JSON_ARRAY
+    if isinstance(path, FilePart):
+        of_lines = found is Format.JSON_LINES and has_plain_bytes(path)
+        if not (of_lines if path.groups is None else found is Format.PARQUET):
+            raise DataError(f"{path}: {found.value} of this file cannot be cut")
     return found
 
 

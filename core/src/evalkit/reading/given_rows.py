@@ -14,6 +14,7 @@ from evalkit.base.violations import shorten
 from evalkit.base.wording import first_of
 from evalkit.errors import DataError, EvalkitError, StorageError
 from evalkit.places.names import FetchedPath, is_remote, join, uri_of
+from evalkit.reading.sharded import ShardedPath
 
 _NO_ROWS = (bytes, bytearray, memoryview, Mapping)
 """What can be iterated over, but not for rows."""
@@ -52,11 +53,12 @@ def local_file(
         StorageError: It cannot be fetched, or there is nothing.
     """
     path = file_at(name, progress)
-    if not isinstance(path, FetchedPath) or path.exists():
+    uri = getattr(path, "uri", "")
+    if not uri or path.exists():
         return path
     from evalkit.places.access import missing, names_below
 
-    uri, names = path.uri, names_below(path.uri)
+    names = names_below(uri)
     if not names:
         raise StorageError(missing(uri))
     raise DataError(
@@ -76,9 +78,10 @@ def file_at(name: str | Path, progress: Progress = lambda _text, _share: None) -
 
 def path_beside(path: Path, name: str) -> Path:
     """Return the path of a file in the folder of another one; fetch it beside a URI."""
-    if not isinstance(path, FetchedPath):
+    uri = getattr(path, "uri", "")
+    if not uri:
         return path.with_name(name)
-    return file_at(join(path.uri.rpartition("/")[0], name))
+    return file_at(join(uri.rpartition("/")[0], name))
 
 
 def rows_of(
@@ -89,6 +92,8 @@ def rows_of(
     may_be_folder: bool = False,
 ) -> str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]:
     """Return predictions as a path, a polars data frame or a list."""
+    if isinstance(predictions, ShardedPath):
+        return predictions
     if isinstance(predictions, str | Path):
         return (local_path if may_be_folder else local_file)(predictions, progress)
     if isinstance(predictions, pl.LazyFrame) or hasattr(

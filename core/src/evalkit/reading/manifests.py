@@ -15,6 +15,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from evalkit.base.violations import describe, from_pydantic
 from evalkit.errors import DataError
 from evalkit.plugins.sources import sha256_of
+from evalkit.reading.digests import file_digest
+from evalkit.reading.file_parts import FilePart
 from evalkit.reading.formats import MANIFEST_FILE, is_data_set
 from evalkit.reading.rows import decode_json
 
@@ -176,32 +178,34 @@ def _refuse_special(path: Path) -> os.stat_result:
 
 
 def data_sha256(path: Path) -> str:
-    """Return the SHA-256 that stands for a file, or for a data set that is a folder.
+    """Return the digest of a file, or of a data set that is a folder.
 
     Args:
         path: The file or the folder.
 
     Returns:
-        That of the file; that of the manifest, once the SHA-256 of every file is as
-        it says; of a folder without a manifest, that of the names and SHA-256 of all
-        its files.
+        That of the file by blocks; that of the manifest, once the SHA-256 of every
+        file is as it says; of a folder without a manifest, that of the names and
+        digests of all its files.
 
     Raises:
         DataError: A file of the folder is missing or was changed.
         OSError: The file cannot be read.
     """
+    if isinstance(path, FilePart) and path.sha256:
+        return path.sha256
     if not is_data_set(path):
-        return folder_sha256(path) if path.is_dir() else sha256_of(path)
+        return folder_sha256(path) if path.is_dir() else file_digest(path)
     check_files(path, read_manifest(path), contents=True)
     return sha256_of(path / MANIFEST_FILE)
 
 
 def folder_sha256(folder: Path) -> str:
-    """Return the SHA-256 of the names and the SHA-256 of all files in and below it."""
+    """Return the SHA-256 of the names and digests of all files in and below it."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if not path.is_dir():
             _refuse_special(path)
             name = path.relative_to(folder).as_posix()
-            digest.update(f"{sha256_of(path)} {name}\n".encode())
+            digest.update(f"{file_digest(path)} {name}\n".encode())
     return digest.hexdigest()

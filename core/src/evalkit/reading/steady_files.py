@@ -6,13 +6,20 @@ was read only where nobody replaced or changed the file in between.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evalkit.errors import DataError
 from evalkit.reading.manifests import data_sha256
 from evalkit.reading.sharded import files_of
+
+
+def joined_digest(digests: Sequence[str]) -> str:
+    """Return the SHA-256 of several files, whatever they are called."""
+    return hashlib.sha256(json.dumps(digests).encode()).hexdigest()
 
 
 class SteadyFile:

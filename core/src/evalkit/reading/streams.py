@@ -8,6 +8,8 @@ file that unpacks to very many more bytes than it has is refused.
 from __future__ import annotations
 
 import codecs
+import io
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +21,7 @@ import numpy as np
 from evalkit.base.wording import first_of
 from evalkit.errors import DataError
 from evalkit.places.names import FetchedPath
+from evalkit.reading.file_parts import FilePart, first_number
 
 BLOCK_BYTES = 4 << 20
 """Bytes that are read at once."""
@@ -31,6 +34,9 @@ FREE_BYTES = 1 << 30
 
 MOST_TIMES = 200
 """How many times its own size a file may unpack to beyond them."""
+
+_SHOWN_BYTES = 1000
+"""What is kept of a longer one."""
 
 _NAMED = 5
 """What a message names of a folder."""
@@ -118,6 +124,12 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
         raise DataError(f"{path}: cannot be read: {reason}") from error
 
 
+def has_plain_bytes(path: Path) -> bool:
+    """Tell whether a file is neither compressed nor UTF-16, so that it can be cut."""
+    with open_bytes(path) as stream:
+        return isinstance(stream, io.BufferedReader)
+
+
 def _decompressed(path: Path, raw: IO[bytes], magic: bytes) -> Any:
     if magic.startswith(_GZIP_MAGIC):
         import gzip
@@ -161,22 +173,26 @@ def _held_by(folder: Path) -> str:
 def line_blocks(path: Path) -> Iterator[LineBlock]:
     """Read a file as blocks of whole lines; gzip and Zstandard are decompressed."""
     with open_bytes(path) as stream:
-        line = 1
-        for data, is_too_long in _whole_lines(_chunks(stream)):
+        line = first_number(path)
+        for data, is_too_long in _whole_lines(_chunks(stream, path)):
             yield LineBlock(line, data, is_too_long)
-            line += 1 if is_too_long else _count_newlines(data)
+            line += 1 if is_too_long else count_newlines(data)
 
 
-def _count_newlines(data: bytes) -> int:
+def count_newlines(data: bytes) -> int:
     """Count newlines; bytes.count is slower where lines are short."""
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == _NEWLINE))
 
 
-def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
-    chunk = read_up_to(stream, BLOCK_BYTES).removeprefix(_BYTE_ORDER_MARK)
-    has_returns = b"\r" in chunk[:-1] and b"\n" not in chunk  # as on old computers
-    yield chunk.replace(b"\r", b"\n") if has_returns else chunk
-    while chunk := read_up_to(stream, BLOCK_BYTES):
+def _chunks(stream: IO[bytes], path: Path) -> Iterator[bytes]:
+    at, stop, has_returns = 0, sys.maxsize, False
+    if isinstance(path, FilePart):
+        at, stop = stream.seek(path.start), path.stop
+    while chunk := read_up_to(stream, min(BLOCK_BYTES, stop - at)):
+        before, at = at, at + len(chunk)
+        if not before:
+            chunk = chunk.removeprefix(_BYTE_ORDER_MARK)
+            has_returns = b"\r" in chunk[:-1] and b"\n" not in chunk  # of old computers
         yield chunk.replace(b"\r", b"\n") if has_returns else chunk
 
 
@@ -193,14 +209,16 @@ def _whole_lines(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
     """Cut chunks at their last newline; say which line is too long to be held."""
     begun: list[bytes] = []
     held = 0
-    beginning: bytes | None = None
     for chunk in chunks:
-        if beginning is not None:
-            end = chunk.find(b"\n") + 1
-            if not end:
+        end = chunk.find(b"\n") if held else -1
+        rest = len(chunk) if end < 0 else end
+        if held and held + rest > MOST_LINE_BYTES:
+            pieces = (piece[:_SHOWN_BYTES] for piece in (*begun, chunk[:rest]))
+            begun, held = [b"".join(pieces)[:_SHOWN_BYTES]], held + rest
+            if end < 0:
                 continue
-            yield beginning, True
-            beginning, chunk = None, chunk[end:]
+            yield begun[0], True
+            begun, held, chunk = [], 0, chunk[end + 1 :]
         cut = chunk.rfind(b"\n") + 1
         if cut:
             # a view, as joining copies the bytes anyway
@@ -209,9 +227,5 @@ def _whole_lines(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
         if cut < len(chunk):
             begun.append(chunk[cut:])
             held += len(begun[-1])
-        if held > MOST_LINE_BYTES:
-            beginning, begun, held = begun[0][:1000], [], 0
-    if beginning is not None:
-        yield beginning, True
-    elif begun:
-        yield b"".join(begun), False
+    if held:
+        yield b"".join(begun), held > MOST_LINE_BYTES

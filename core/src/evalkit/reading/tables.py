@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from evalkit.base.columns import all_named, frame_of, named, unnamed
 from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
 from evalkit.errors import DataError
+from evalkit.reading.file_parts import FilePart, first_number
 from evalkit.reading.formats import Format
 from evalkit.reading.manifests import check_files, read_manifest
 from evalkit.reading.rows import ROW_KEYS, Block, Row, object_row
@@ -44,8 +45,8 @@ def read_table_blocks(
     nullable: Collection[str] = (),
     model: type[BaseModel] | None = None,
 ) -> Iterator[Block]:
-    """Read Parquet, Arrow or a data set as `table_blocks` of rows from 1."""
-    first = 1
+    """Read Parquet, Arrow or a data set as `table_blocks`."""
+    first = first_number(path)
     for frame in read_frames(path, kind):
         yield from table_blocks(frame, first, plan, nullable, model)
         first += frame.height
@@ -89,8 +90,9 @@ def _parquet_batches(path: Path, expansion: Expansion) -> Iterator[Any]:
 
     pieces: list[Any] = []
     rows = size = 0
+    groups = path.groups if isinstance(path, FilePart) else None
     with pyarrow.parquet.ParquetFile(path) as file:
-        for piece in file.iter_batches(batch_size=PIECE_ROWS, use_threads=False):
+        for piece in file.iter_batches(PIECE_ROWS, groups, use_threads=False):
             unpacked = sum(map(_unpacked_bytes, piece.columns))
             expansion.add(unpacked)
             pieces.append(piece)

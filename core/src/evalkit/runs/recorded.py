@@ -159,6 +159,8 @@ class File(Part):
 
     name: Text
     sha256: Sha256
+    """Of a file of more than 64 MiB: over the SHA-256, as bytes, of its blocks of
+    64 MiB."""
 
 
 class Adapter(Part):
@@ -237,7 +239,7 @@ class Predictions(Part):
     name: Text | None = None
     """Name of the file; null for rows given in Python, and for several files."""
     sha256: Sha256 | None = None
-    """Null for a run that was merged of others."""
+    """As of each file of `data`; null for a run that was merged of others."""
     adapters: tuple[Adapter, ...] = ()
     """The adapters that the rows went through before they were checked, in order."""
     job: Job | None = None

@@ -1,0 +1,103 @@
+"""Digests by blocks do not depend on who reads which block, nor cuts on the blocks."""
+
+import hashlib
+import json
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalkit import evaluate
+from evalkit.catalog import data_sha256
+from evalkit.reading import digests
+from evalkit.reading.digests import (
+    block_count,
+    cut,
+    file_digest,
+    join_blocks,
+    read_block,
+)
+from evalkit.reading.file_parts import FilePart
+from evalkit.reading.streams import line_blocks
+
+BLOCK = 64
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(digests, "BLOCK_BYTES", BLOCK)
+    monkeypatch.setattr(digests, "_CHUNK_BYTES", 24)
+    monkeypatch.setattr(digests, "READ_BYTES", 40)
+
+
+def digest_of(content: bytes) -> str:
+    blocks = [content[at : at + BLOCK] for at in range(0, len(content), BLOCK)]
+    if len(blocks) < 2:
+        return hashlib.sha256(content).hexdigest()
+    joined = b"".join(hashlib.sha256(block).digest() for block in blocks)
+    return hashlib.sha256(joined).hexdigest()
+
+
+@pytest.mark.usefixtures("small_blocks")
+@given(
+    st.lists(
+        st.sampled_from([b"\n", b"\r\n", b"a" * 15, b"b" * 32, b"c" * 150, b"\r"])
+    ).map(b"".join)
+)
+def test_blocks_make_the_digest_and_parts_that_are_the_file(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "p.jsonl"
+    path.write_bytes(content)
+    numbers = [*range(block_count(path))]
+    random.shuffle(numbers)
+    blocks = [facts for _, facts in sorted((n, read_block(path, n)) for n in numbers)]
+    assert join_blocks(blocks) == file_digest(path) == digest_of(content)
+    assert sum(block.newlines for block in blocks) == content.count(b"\n")
+    ranges = cut(blocks)
+    assert [start for start, _, _ in ranges[1:]] == [s for _, s, _ in ranges[:-1]]
+    assert (ranges[0][0], ranges[-1][1]) == (0, len(content))
+    assert all(content[start - 1] == ord("\n") for start, _, _ in ranges[1:])
+    if b"\n" in content[:40]:
+        starts = {0, *(n + 1 for n, byte in enumerate(content[:-1]) if byte == 10)}
+        assert len(ranges) == len({start // BLOCK for start in starts})
+        parts = [FilePart.of_bytes(path, *each) for each in ranges]
+        assert [line for part in parts for line in lines_of(part)] == lines_of(path)
+
+
+def lines_of(path: Path) -> list[tuple[int, bytes]]:
+    return [
+        numbered
+        for block in line_blocks(path)
+        for numbered in enumerate(
+            block.data.removesuffix(b"\n").split(b"\n"), block.first_line
+        )
+    ]
+
+
+def test_a_file_whose_lines_end_as_on_old_computers_is_one_part(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    content = b"{}\r" * 30 + b"\n{}\n{}\n"
+    path.write_bytes(content)
+    blocks = [read_block(path, n) for n in range(block_count(path))]
+    assert cut(blocks) == [(0, len(content), 1)]
+
+
+def test_a_run_records_them(
+    tmp_path: Path,
+) -> None:
+    rows = [{"id": n, "statement": f"t{n}", "label": "positive"} for n in range(9)]
+    content = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    for name in ("data.jsonl", "predictions.jsonl"):
+        (tmp_path / name).write_bytes(content)
+    data, predictions = tmp_path / "data.jsonl", tmp_path / "predictions.jsonl"
+    record = evaluate(data, predictions, task="sentiment").record
+    expected = digest_of(content)
+    assert expected == data_sha256(data) != hashlib.sha256(content).hexdigest()
+    assert [file.sha256 for file in record.data.files] == [expected]
+    assert record.predictions.sha256 == expected
+    part = FilePart.of_bytes(data, 0, len(content), 1, expected)
+    data.write_bytes(b"")
+    assert data_sha256(part) == expected

@@ -1,0 +1,116 @@
+"""A cluster of this machine: one process that holds the scheduler and its workers.
+
+The driver starts it as a program of its own, so that neither the driver's main module
+runs again in a worker nor Dask's settings and threads reach the driver. It ends with
+the driver, however that ends, and its workers end with it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from evalkit.errors import EvalkitError
+
+_LIBRARIES = ("POLARS_MAX", "RAYON_NUM", "OMP_NUM", "OPENBLAS_NUM", "MKL_NUM")
+ONE_THREAD = {f"{library}_THREADS": "1" for library in _LIBRARIES}
+"""Variables that keep a library from starting a thread for each core."""
+
+_START = "import sys; sys.path[:] = {!r}; import {} as local; local.serve(*{!r})"
+
+_GRACE = 5.0
+"""Seconds that the cluster gets to end."""
+
+
+@contextmanager
+def local_cluster(workers: int | None, memory: str | None) -> Iterator[tuple[str, str]]:
+    """Run a scheduler and workers on the loopback address.
+
+    Args:
+        workers: Number of workers. None: as many as cores.
+        memory: Memory at which a worker is ended, such as `2GB`. None: no limit.
+
+    Yields:
+        The address of the scheduler, and a folder that is removed at the end.
+
+    Raises:
+        EvalkitError: The cluster did not start.
+    """
+    folder = tempfile.mkdtemp(prefix="evalkit-dask-")
+    code = _START.format(sys.path, __name__, (workers, memory, folder))
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,  # its end tells the cluster that the driver is gone
+        stdout=subprocess.PIPE,
+        env={**os.environ, **ONE_THREAD},
+        start_new_session=True,  # an interrupt reaches the driver only
+    )
+    try:
+        import distributed  # noqa: F401 - meanwhile
+
+        assert process.stdout is not None
+        address = process.stdout.readline().decode().strip()
+        if not address:
+            raise EvalkitError("the local cluster did not start. See the error above")
+        yield address, folder
+    finally:
+        try:
+            process.communicate(timeout=_GRACE)  # which closes its standard input
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def serve(workers: int | None, memory: str | None, folder: str) -> None:
+    """Run a cluster in this process until the driver is gone."""
+    import multiprocessing
+    from multiprocessing import resource_tracker
+
+    replies, errors = os.fdopen(os.dup(1), "w"), os.dup(2)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    resource_tracker.ensure_running()  # it would report what killed workers left
+    os.dup2(errors, 2)
+    os.dup2(errors, 1)  # what a plugin prints must not fill the pipe to the driver
+    with _cluster(workers, memory, folder) as cluster:
+        print(cluster.scheduler_address, file=replies, flush=True)
+        sys.stdin.read()
+        for worker in (children := multiprocessing.active_children()):
+            worker.kill()
+        for worker in children:
+            worker.join()
+        shutil.rmtree(folder, ignore_errors=True)
+        os.killpg(0, signal.SIGTERM)  # which the tracker ignores
+
+
+def _cluster(workers: int | None, memory: str | None, folder: str) -> Any:
+    import logging
+
+    import dask
+    import distributed
+
+    settings = {
+        "distributed.deploy.lost-worker-timeout": "1 day",  # or nothing restarts it
+        "distributed.scheduler.worker-ttl": None,  # a worker may be busy for long
+        "distributed.worker.memory.target": False,
+        "distributed.worker.memory.spill": False,
+        "distributed.worker.memory.pause": False,
+        "distributed.worker.profile.enabled": False,
+    }
+    dask.config.set(settings)
+    return distributed.LocalCluster(  # type: ignore[no-untyped-call]
+        n_workers=workers,
+        threads_per_worker=1,
+        memory_limit=memory or 0,
+        host="127.0.0.1",
+        dashboard_address=None,
+        local_directory=folder,
+        silence_logs=logging.CRITICAL,
+    )

@@ -393,6 +393,9 @@ def test_answers_of_a_part_are_called_as_in_the_whole() -> None:
     )
     merged = evalkit.merge_tallies(parts)
     assert evalkit.finalize(plan, merged).scores == whole.scores
+    single = evalkit.plan_partitions(data=data[1:], task="text-generation")
+    with pytest.raises(evalkit.DataError, match="several answers"):
+        evalkit.partition_tallies(single, data[:1], said[:1])
 
 
 def test_groups_have_names_that_cannot_collide() -> None:

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from evalkit.base.columns import unnamed
 from evalkit.base.ids import AS_INTEGERS
 from evalkit.base.label_fields import folded
 from evalkit.base.terms import AnswerKind
@@ -63,17 +62,11 @@ _SYNONYMS = [
 def guess_columns(
     fields: Sequence[str],
     columns: Sequence[str],
-    fitting: Mapping[str, Sequence[str]] = {},
-    unfit: Mapping[str, Sequence[str]] = {},
 ) -> dict[str, str]:
     """Guess which columns are meant by absent fields."""
     pairs = []
     for field in fields:
-        near = {
-            column: _nearness(field, column) + (field in fitting)
-            for column in fitting.get(field, columns)
-            if column not in unfit.get(field, ())
-        }
+        near = {column: _nearness(field, column) for column in columns}
         best = max(near.values(), default=0.0)
         nearest = [column for column, value in near.items() if value == best]
         if best >= _PLAUSIBLE and len(nearest) == 1:
@@ -120,13 +113,9 @@ def shown_columns(
         ),
     )
     named = first_of([*map(repr, ordered)], _SHOWN_COLUMNS) or "none"
-    is_row = any(_is_cell(column, labels) for column in ordered)
+    cells = {*map(str, labels or ())}  # as in a file without a header
+    is_row = any(name.isdecimal() or name in cells for name in ordered)
     return f"{named} (a header must be the first line)" if is_row else named
-
-
-def _is_cell(column: str, labels: Collection[Any] | None) -> bool:
-    """Tell whether a name is a number or a label, as in a file without a header."""
-    return column.isdecimal() or column in map(str, labels or ())
 
 
 def map_options(place: str, mapping: Mapping[str, str]) -> list[str]:
@@ -153,39 +142,6 @@ def how_to_map(place: str, mapping: Mapping[str, str]) -> str:
         )
     options = shlex.join(map_options(place, mapping))
     return f"if they are meant: {options} ({keyword}={dict(mapping)!r} in Python)"
-
-
-def guess_data_columns(
-    frame: pl.DataFrame,
-    fields: Sequence[str],
-    columns: Sequence[str],
-    answer: str | None,
-    labels: Collection[Any] | None,
-) -> dict[str, str]:
-    """Guess the columns of data by their names and values."""
-    columns = [name for name in columns if not _is_cell(name, labels)]
-    held = {name: unnamed(frame[name]) for name in columns if name in frame.columns}
-    fitting: dict[str, Sequence[str]] = {}
-    if answer is not None and labels is not None:
-        known = [*map(str, labels)]
-        of_labels = [name for name in held if _holds_only(held[name], known)]
-        fitting = {answer: of_labels} if of_labels else {}
-    unfit = {"id": [name for name in held if not _holds_ids(held[name])]}
-    guessed = guess_columns(fields, columns, fitting, unfit)
-    if "id" in fields and "id" not in guessed and len(guessed) == len(fields) - 1:
-        return {"id": ROW_NUMBER, **guessed}
-    return guessed
-
-
-def _holds_only(column: pl.Series, labels: Sequence[str]) -> bool:
-    values = column.drop_nulls().unique()
-    is_text = column.dtype == pl.String
-    return is_text and not values.is_empty() and values.is_in(labels).all()
-
-
-def _holds_ids(column: pl.Series) -> bool:
-    is_id = column.dtype == pl.String or column.dtype.is_integer()
-    return is_id and not column.null_count() and not column.is_duplicated().any()
 
 
 def find_causes(

@@ -43,9 +43,6 @@ GRACE = 5.0
 _LOOK_UP = 0.1
 """Seconds after which a wait for workers notices an interrupt."""
 
-_DIE_WITH_PARENT = 1
-"""The option of `prctl` that has the kernel kill a child with its parent."""
-
 _loaded: dict[bytes, Any] = {}
 """What this process, a worker, works with."""
 
@@ -57,16 +54,8 @@ class NotPortable(Exception):
 class Workers:
     """Processes that compute batches; started when there is first work for them.
 
-    Use it in a `with` statement, from one thread; leaving it ends the processes.
-
-    Args:
-        jobs: How many processes there are at most.
-
-    Attributes:
-        jobs: The same; with 1 nothing is ever started.
-
-    Raises:
-        EvalkitError: `jobs` is less than 1.
+    Use it in a `with` statement, from one thread; leaving it ends the processes. With
+    one job nothing is ever started.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -184,8 +173,7 @@ def _next_result(
 def result_of(reply: Reply | None) -> Any:
     """Return the result in a worker's reply, or raise its error.
 
-    Raises:
-        NotPortable: The worker could not load what it was to work with.
+    It is `NotPortable` if the worker could not load what it was to work with.
     """
     if reply is None:
         raise NotPortable
@@ -216,15 +204,7 @@ def unpacked(pickled: bytes | None, trace: str) -> BaseException:
 
 
 def _begin(folder: str) -> None:
-    """Set up this process as a worker: nothing a plugin does reaches the parent's I/O.
-
-    On Linux the kernel ends it with the thread that started it, also while it is in C
-    code; elsewhere it ends when it next runs Python.
-    """
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    """Set up this process as a worker: no plugin reaches the parent's I/O."""
     # an interrupt reaches the whole process group; the parent ends its workers
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.chdir(folder)

@@ -8,7 +8,6 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -543,58 +542,6 @@ def test_workers_end_when_their_parent_is_killed(script: Callable[..., Any]) -> 
     process.kill()
     process.communicate(timeout=60)
     assert_all_end(found)
-
-
-KILLED_IN_C = """
-import multiprocessing, re, threading, time
-from evalkit.parallel import Workers
-
-def tell():
-    while not (children := multiprocessing.active_children()):
-        time.sleep(0.01)
-    print(children[0].pid, flush=True)
-
-with Workers(2) as helpers:
-    threading.Thread(target=tell, daemon=True).start()
-    # the expression looks for a match for ever, without a step of Python between
-    [*helpers.map(re.compile, ("(a|a)*b",), re.Pattern.match, ["a" * 60], None)]
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the kernel does it on Linux")
-@pytest.mark.slow
-def test_a_worker_in_c_code_ends_with_its_parent() -> None:
-    command = [sys.executable, "-c", KILLED_IN_C]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        worker = int(process.stdout.readline())
-        try:
-            while _ticks_of(worker) < 60:  # it starts in less
-                time.sleep(0.02)
-            process.kill()
-            process.wait()
-            deadline = time.monotonic() + 5
-            while _runs(worker) and time.monotonic() < deadline:
-                time.sleep(0.02)
-            assert not _runs(worker)
-        finally:
-            with suppress(ProcessLookupError):
-                os.kill(worker, signal.SIGKILL)
-
-
-def _facts_of(pid: int) -> list[str]:
-    """Return what the system says of a process after its name."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-
-
-def _ticks_of(pid: int) -> int:
-    """Return the hundredths of seconds that a process has computed."""
-    return int(_facts_of(pid)[11])
-
-
-def _runs(pid: int) -> bool:
-    """Tell whether a process has not ended, be it that nobody asked how."""
-    return is_alive(pid) and _facts_of(pid)[0] != "Z"
 
 
 def test_workers_are_kept_for_the_next_work() -> None:

@@ -68,7 +68,7 @@ def rows(**columns: Any) -> Statistics:
         (rows(row=[0, None, 2, 3, 4], x=[1.0] * 5), {}, "a position in the batch"),
         (rows(x=["1"] * 5), {}, "the column 'x' must hold numbers"),
         (rows(x=[[1.0]] * 5), {}, "the column 'x' must hold numbers"),
-        (rows(x=[1.0, None, 1, 1, 1]), {}, "the column 'x' must not hold nulls"),
+        (rows(x=[1.0, None, None, 1, 1]), {}, "the column 'x' must not hold nulls"),
         (rows(), {}, "there is no column of numbers"),
         (rows(k=["a"] * 5), {"keys": ("k",)}, "there is no column of numbers"),
         *[
@@ -80,7 +80,7 @@ def rows(**columns: Any) -> Statistics:
             for name in ("position", "group", "unit", "cell", "replicate")
         ],
         (
-            rows(row=[0, 0, 1, 2, 3], x=[1.0] * 5),
+            rows(row=[0, 0, 1, 1, 2], x=[1.0] * 5),
             {"per_example": "x"},
             "an example has several rows, but one score ('x')",
         ),

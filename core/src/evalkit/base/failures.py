@@ -76,26 +76,7 @@ def located(error: BaseException) -> str:
             is_package = file.name == "__init__.py"
             shown = f"{file.parent.name}/{file.name}" if is_package else file.name
             place = f" ({shown}:{line})"
-    return described(error) + place + (_advice_on_types(error) or _advice(error))
-
-
-_TAKEN_FOR_TEXT = (
-    "the JSON object must be str, bytes or bytearray, not ",
-    "list indices must be integers or slices, not str",
-    "expected `String`, got `list",
-    "expected `String`, got `struct",
-)
-"""What fails where a value is read as JSON text, or a map as a dict."""
-
-
-def _advice_on_types(error: BaseException) -> str:
-    if not any(sign in text_of(error) for sign in _TAKEN_FOR_TEXT):
-        return ""
-    return (
-        "; a value has the type of its field's annotation: a list is a list and not "
-        "its JSON text, and a map (dict[str, T]) the list of its entries, "
-        "{'key': …, 'value': …}; scores are a list of rows"
-    )
+    return described(error) + place + _advice(error)
 
 
 def _advice(error: BaseException) -> str:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS
-from evalkit.errors import PluginContractError
 from evalkit.examples.conversion import (
     LABEL_CONVERTER,
     answer_name,
-    find_converter,
+    declaration,
     predicted_field,
 )
 from evalkit.examples.row_stages import names_texts
@@ -71,10 +69,7 @@ def read_cells(
 
 def _list_names(dataset: BoundDataset, task: BoundTask, answer: str | None) -> set[str]:
     """Name the columns that hold lists, though no field says so."""
-    tags: Any = "tags"
-    with suppress(PluginContractError):  # examples can be looked at without it
-        declared = find_converter(LABEL_CONVERTER, dataset, task)[1] or {}
-        tags = declared.get("tags", tags)
+    tags = (declaration(LABEL_CONVERTER, dataset, task) or {}).get("tags", "tags")
     names = tags.values() if isinstance(tags, Mapping) else [tags]
     columns = {name for name in names if isinstance(name, str)}
     return columns | ({answer} if answer and task.answer_kind != "one" else set())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -13,14 +13,7 @@ from evalkit.base.wording import count_of
 from evalkit.errors import DataError, EvalkitError
 from evalkit.examples.rows import ExampleRows
 from evalkit.plugins.bound import BoundDataset
-from evalkit.reading.json_tables import long_text_hashes
 from evalkit.statistics.resampling import unit_keys
-
-_LEAST_SHARE = 0.1
-"""Share of the examples whose text is there once more, from which it is said."""
-
-_FEWEST = 10
-"""Fewer different texts are instructions or kinds rather than what is asked about."""
 
 
 def clustered_by(dataset: BoundDataset, cluster: str | Sequence[str]) -> BoundDataset:
@@ -133,24 +126,3 @@ def _numbers(values: pl.DataFrame) -> pl.Series:
         nulls_equal=True,
         maintain_order="left",
     )["__number"]
-
-
-def repeated_text_notices(
-    frame: pl.DataFrame, hashes: Mapping[str, pl.Series], fields: Iterable[str]
-) -> list[str]:
-    """Say of which field examples share texts, and what to do about it."""
-    found = []
-    for name in fields:
-        known = hashes.get(name)
-        if known is None and frame.schema.get(name) == pl.String:
-            known = long_text_hashes(frame[name])
-        if known is None:
-            continue
-        distinct = known.n_unique()
-        if distinct >= _FEWEST and len(known) - distinct >= _LEAST_SHARE * frame.height:
-            found.append((distinct, name, len(known)))
-    return [
-        f"{count} examples have only {distinct} different texts in {name!r}, and the "
-        f"intervals take them for independent; --cluster {name} does not"
-        for distinct, name, count in sorted(found)[:1]
-    ]

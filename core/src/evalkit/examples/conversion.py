@@ -94,22 +94,25 @@ def _what_it_takes(hook: str, key: Any) -> str:
     return f"it takes {', '.join(_KEYS[hook])}; {hint}"
 
 
+def declaration(
+    hook: str, dataset: BoundDataset, task: BoundTask
+) -> Declaration | None:
+    """Return a declared converter; None where it is a method, or there is none."""
+    try:
+        return find_converter(hook, dataset, task)[1]
+    except PluginContractError:
+        return None  # examples can be looked at without it
+
+
 def predictions_are_texts(dataset: BoundDataset, task: BoundTask) -> bool:
     """Tell whether what is scored is a field of `Output` that holds texts."""
-    try:
-        declared = find_converter(PRED_CONVERTER, dataset, task)[1]
-    except PluginContractError:
-        return False  # examples can be looked at without it
-    field = declared and declared.get("pred")
+    field = (declaration(PRED_CONVERTER, dataset, task) or {}).get("pred")
     return isinstance(field, str) and field in text_fields(task.Output)
 
 
 def predicted_field(dataset: BoundDataset, task: BoundTask) -> str | None:
     """Name the field of `Output` that says the type of predictions and answers."""
-    try:
-        declared = find_converter(PRED_CONVERTER, dataset, task)[1]
-    except PluginContractError:
-        return None  # examples can be looked at without it
+    declared = declaration(PRED_CONVERTER, dataset, task)
     types = model_types(task.Output)
     name = task.answer_field if declared is None else declared.get("pred")
     if not isinstance(name, str) or name not in types:
@@ -128,11 +131,7 @@ def prediction_type(
 
 def answer_name(dataset: BoundDataset, task: BoundTask) -> str | None:
     """Name the column of the data that answers are in, as far as it is known."""
-    try:
-        declared = find_converter(LABEL_CONVERTER, dataset, task)[1]
-    except PluginContractError:
-        return task.answer_field
-    answer = None if declared is None else declared.get("answer")
+    answer = (declaration(LABEL_CONVERTER, dataset, task) or {}).get("answer")
     return answer if isinstance(answer, str) else task.answer_field
 
 

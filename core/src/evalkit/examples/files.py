@@ -26,12 +26,7 @@ from evalkit.reading.given_rows import rows_of
 
 
 class GivenDataset(Dataset):
-    """The examples of one file, or rows; labels and converters are the task's.
-
-    Args:
-        data: The file, a polars data frame, or dicts.
-        task: The task, by name or as a class or instance.
-    """
+    """The examples of one file, or rows; labels and converters are the task's."""
 
     splits: ClassVar[Sequence[str]] = ("all",)
     default_split = "all"

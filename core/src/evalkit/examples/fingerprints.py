@@ -18,7 +18,7 @@ from evalkit.places.names import FetchedPath
 from evalkit.plugins.bound import BoundDataset
 from evalkit.plugins.sources import sha256_of
 from evalkit.reading.digests import file_digest
-from evalkit.reading.steady_files import file_hashes
+from evalkit.reading.steady_files import file_hashes, joined_digest
 
 _HASHED_ROWS = 65_536
 """Rows that are written as JSON at a time to be hashed."""
@@ -75,9 +75,7 @@ def fingerprint(dataset: BoundDataset, loaded: ExampleRows) -> DataIdentity:
             notices.append(
                 f"{filename} is not the published file (its SHA-256 is {found[:12]}…)"
             )
-    # files are the same whatever they are called
-    contents = json.dumps([file["sha256"] for file in files])
-    sha256 = hashlib.sha256(contents.encode()).hexdigest()
+    sha256 = joined_digest([file["sha256"] for file in files])
     rows = None
     if loaded.path is None:
         rows = hash_frame(_by_name(_identifying(dataset, loaded), loaded))

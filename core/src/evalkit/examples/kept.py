@@ -42,9 +42,9 @@ def keeping(
 
 
 def names_to_keep(
-    dataset: BoundDataset, task: BoundTask, loaded: ExampleRows
+    dataset: BoundDataset, task: BoundTask, loaded: ExampleRows, is_part: bool = False
 ) -> tuple[str, ...]:
-    """Return the columns of the data that a run keeps."""
+    """Return the columns that a run keeps; of a part of the data, those that it may."""
     frame = loaded.frame if loaded.given is None else loaded.given
     if dataset.keep is not None:
         for name in dataset.keep:
@@ -65,7 +65,7 @@ def names_to_keep(
         if column.name in names
         and _can_be_named(column.name)
         and is_small(column)
-        and _makes_groups(column)
+        and (is_part or makes_groups(column))
     )
 
 
@@ -91,7 +91,8 @@ def _can_be_named(name: str) -> bool:
     return name not in ("answer", "pred") and "," not in name and name == name.strip()
 
 
-def _makes_groups(column: pl.Series) -> bool:
+def makes_groups(column: pl.Series) -> bool:
+    """Tell whether some examples, and not all, have the same value."""
     values = unnamed(column).drop_nulls()
     return 1 < values.n_unique() < len(values)
 

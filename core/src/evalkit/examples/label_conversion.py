@@ -88,8 +88,7 @@ def _by_columns(
     except PluginContractError:
         raise
     except hook_failures() as error:
-        kind = PluginError if _has_expressions(declared) else DataError
-        raise kind(
+        raise PluginError(
             f"{bound.component.origin}: {LABEL_CONVERTER} does not fit the data, which "
             f"has the columns {', '.join(names)}: {described(error)}"
         ) from error
@@ -100,14 +99,6 @@ def _by_columns(
             f"id {found!r}"
         )
     return converted.select("answer", "tags")
-
-
-def _has_expressions(declared: Declaration) -> bool:
-    """Tell whether more than names of columns is declared."""
-    found = [*declared.values()]
-    for value in declared.values():
-        found += value.values() if isinstance(value, Mapping) else []
-    return any(isinstance(value, pl.Expr) for value in found)
 
 
 def _missing_column(bound: Converting, columns: Sequence[str], error: Exception) -> str:

@@ -23,7 +23,7 @@ def lacking_error(
     """Return the error of data in which no row has some keys that must be there."""
     from evalkit.diagnosis import (
         ROW_NUMBER,
-        guess_data_columns,
+        guess_columns,
         how_to_map,
         shown_columns,
     )
@@ -31,7 +31,6 @@ def lacking_error(
     columns = loaded.columns
     fields = _absent_inputs(task, columns) if absent is None else [*absent]
     answer = _absent_answer(dataset, task, loaded)
-    name = None if answer is None else answer[0]
     named = [repr(each) for each in fields]
     if not {*columns} & {*EXAMPLE_ID_KEYS}:
         named.insert(0, "an id ('uid' or 'id')")
@@ -42,7 +41,9 @@ def lacking_error(
     taken = {*task.Input.model_fields, *EXAMPLE_ID_KEYS, "tags"}
     free = [column for column in columns if column not in taken]
     labels = dataset.labels if dataset.labels is not None else task.labels
-    mapping = guess_data_columns(loaded.frame, fields, free, name, labels)
+    mapping = guess_columns(fields, free)
+    if {*fields} - {*mapping} == {"id"}:
+        mapping = {"id": ROW_NUMBER, **mapping}
     is_whole = {*mapping} == {*fields}
     how = how_to_map("data", mapping)
     if mapping.get("id") == ROW_NUMBER:

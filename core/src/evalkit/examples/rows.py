@@ -36,8 +36,6 @@ class ExampleRows(NamedTuple):
     """All columns of the file, also those that the frame does not have."""
     passes: pl.Series | None = None
     """Which rows keep the rules of the columns that were dropped; None for all."""
-    text_hashes: Mapping[str, pl.Series] = {}
-    """Hashes of the long texts of columns that were dropped."""
     hashes: Future[tuple[Mapping[str, str], ...]] | None = None
     """Name and SHA-256 of each file, which are computed meanwhile."""
     identifying: frozenset[str] | None = None

@@ -15,12 +15,7 @@ from evalkit.base.terms import AnswerKind
 from evalkit.examples.answers import Reporter, answer_column
 from evalkit.examples.attachments import file_fields, with_attached
 from evalkit.examples.checking import checked_inputs
-from evalkit.examples.clusters import (
-    cluster_column,
-    cluster_names,
-    cluster_notices,
-    repeated_text_notices,
-)
+from evalkit.examples.clusters import cluster_column, cluster_names, cluster_notices
 from evalkit.examples.conversion import LABEL_CONVERTER, find_converter, prediction_type
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
 from evalkit.examples.kept import names_to_keep
@@ -58,13 +53,14 @@ class Examples(NamedTuple):
 
     def where(self, selected: pl.Series) -> Examples:
         """Return some of the examples."""
-        return self._at(selected.arg_true().to_numpy())
+        return self.at(selected.arg_true().to_numpy())
 
     def repeated(self, times: int) -> Examples:
         """Return each example several times, one after the other."""
-        return self._at(np.repeat(np.arange(self.frame.height), times))
+        return self.at(np.repeat(np.arange(self.frame.height), times))
 
-    def _at(self, rows: NDArray[Any]) -> Examples:
+    def at(self, rows: NDArray[Any]) -> Examples:
+        """Return the examples at some places."""
         return self._replace(
             frame=self.frame[rows],
             inputs=self.inputs[rows],
@@ -88,13 +84,15 @@ def load_examples(
     columns: Collection[str] | None = None,
     given: Any = None,
     limit: int | None = None,
+    *,
+    is_part: bool = False,
 ) -> Examples:
-    """Load, check and convert the examples of a split."""
+    """Load, check and convert the examples of a split, or of a part of it."""
     needed = None if columns is None else _needed(dataset, task, columns)
     asked = _asked(dataset, task, needed)._replace(limit=limit)
     loaded = load_rows(dataset, task, split, needed, given, asked, needs_answer=True)
     checked = with_attached(dataset, task, checked_inputs(dataset, task, loaded))
-    return convert_examples(dataset, task, checked, columns)
+    return convert_examples(dataset, task, checked, columns, is_part=is_part)
 
 
 def convert_examples(
@@ -102,6 +100,8 @@ def convert_examples(
     task: BoundTask,
     loaded: ExampleRows,
     columns: Collection[str] | None = None,
+    *,
+    is_part: bool = False,
 ) -> Examples:
     """Convert rows that were loaded and checked to what is scored."""
     labels, mapping = labels_of(dataset, task)
@@ -129,16 +129,11 @@ def convert_examples(
     notices += tuple(cluster_notices(dataset, frame, clusters))
     notices += tuple(tag_notices(dataset, task, loaded.columns))
     notices += () if dataset.pipeline is None else (*dataset.pipeline.notices,)
-    if clusters.null_count() == len(clusters):
-        texts = frame.drop(all_named(loaded.nested))
-        others = {*EXAMPLE_ID_KEYS, task.answer_field}
-        fields = [name for name in task.Input.model_fields if name not in others]
-        notices += tuple(repeated_text_notices(texts, loaded.text_hashes, fields))
 
     frame = frame.with_columns(
         paths.alias(name) for name, paths in loaded.attached.items()
     )
-    kept = names_to_keep(dataset, task, loaded)
+    kept = names_to_keep(dataset, task, loaded, is_part)
     if columns is not None:
         wanted = {*columns, *kept} - {"uid"}
         frame = frame.select(

@@ -372,9 +372,6 @@ class Permission:
 
     Each variable holds ids and distributions, separated by commas. A plugin that is
     both disabled and allowed is disabled. An empty variable has no effect.
-
-    Args:
-        variables: The environment.
     """
 
     def __init__(self, variables: Mapping[str, str]) -> None:

@@ -122,17 +122,9 @@ _selected: dict[str, ReadPlugin] = {}
 
 
 def select_read(text: str, catalog: Catalog) -> tuple[Component, Mapping[str, Any]]:
-    """Read the data set that a reference names.
+    """Read the data set that `FILE.SUFFIX[:KEY=VALUE,…]` or `SCHEME:TEXT[:…]` names.
 
-    Args:
-        text: `FILE.SUFFIX[:KEY=VALUE,…]` or `SCHEME:TEXT[:KEY=VALUE,…]`.
-        catalog: What is installed.
-
-    Returns:
-        Its component and parameters.
-
-    Raises:
-        EvalkitError: It cannot be read.
+    Its component and parameters are returned.
     """
     place, given = _REFERENCE.findall(text)[0]
     if given and Path(text.partition(":")[2]).exists():

@@ -17,18 +17,7 @@ from evalkit.plugins.resolver import Resolver
 
 
 class Observers:
-    """The observers of one command.
-
-    Args:
-        registry: Where they are found.
-        named: Names of the observers to load, or classes or instances.
-
-    Attributes:
-        warnings: What observers raised.
-
-    Raises:
-        PluginError: One is unknown or broken.
-    """
+    """The observers of one command; `warnings` are what they raised."""
 
     def __init__(self, registry: Registry, named: Sequence[Any] = ()) -> None:
         resolver = Resolver(registry)

@@ -35,12 +35,8 @@ class Adapted(NamedTuple):
 class Adapters:
     """The plugins that adapt responses, in their order.
 
-    Args:
-        dataset: The data set.
-        task: Its task.
-        rows: What the model was asked, by the example's id; for those that take it.
-        scored: The field that is scored, as far as it is known. Null there says that an
-            adapter could extract no answer, unless the model itself wrote null.
+    Rows are what the model was asked, by the example's id. Null in the field that is
+    scored says that an adapter could extract no answer, unless the model wrote null.
     """
 
     def __init__(

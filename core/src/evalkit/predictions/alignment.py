@@ -108,12 +108,15 @@ def align(
     on_duplicate: OnDuplicate,
     selected: pl.Series | None = None,
     is_part: bool = False,
+    replications: tuple[str, ...] | None = None,
 ) -> Alignment:
     """Give every prediction row and every example its status."""
     collected = JudgedRows(ids, reader)
     for block in blocks:
         collected.add(block)
-    return settle(collected, on_duplicate, selected, is_part)
+    ids = collected.ids if selected is None else collected.ids.filter(selected)
+    matched = _match(collected, on_duplicate, selected, is_part, replications)
+    return _settled(collected, matched, ids, has_selection=selected is not None)
 
 
 class _Matched(NamedTuple):
@@ -133,6 +136,7 @@ def _match(
     on_duplicate: OnDuplicate,
     selected: pl.Series | None,
     is_part: bool,
+    known: tuple[str, ...] | None,
 ) -> _Matched:
     rows = collected.rows()
     examples = rows["example"].to_numpy()
@@ -146,7 +150,7 @@ def _match(
     is_stranger &= not is_part
     is_named = examples != NOWHERE
     replications = rows["replication"] if "replication" in rows.columns else None
-    cells = place(examples, replications, count, on_duplicate == "last")
+    cells = place(examples, replications, count, on_duplicate == "last", known)
     is_kept = _first_of_each(cells.of_rows, on_duplicate == "last")
     return _Matched(
         rows,
@@ -171,15 +175,10 @@ def _first_of_each(cells: Places, is_last: bool) -> NDArray[np.bool_]:
     return is_placed
 
 
-def settle(
-    collected: JudgedRows,
-    on_duplicate: OnDuplicate,
-    selected: pl.Series | None,
-    is_part: bool,
+def _settled(
+    collected: JudgedRows, matched: _Matched, ids: pl.Series, has_selection: bool
 ) -> Alignment:
     """Give rows that were collected, and examples, their status."""
-    ids = collected.ids if selected is None else collected.ids.filter(selected)
-    matched = _match(collected, on_duplicate, selected, is_part)
     cells = matched.cells
     codes = np.zeros(len(ids) * cells.width, dtype=np.uint32)
     kept = cells.of_rows[matched.is_kept]
@@ -200,7 +199,7 @@ def settle(
         "unreadable": collected.unreadable,
         "unparsed": predictions.null_count() - missing - invalid,
     }
-    if selected is not None:
+    if has_selection:
         counts["unselected"] = matched.unselected
     if cells.replications:
         counts["replications"] = len(cells.replications)

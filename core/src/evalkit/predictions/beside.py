@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -133,9 +132,6 @@ def given_job(figures: Mapping[str, Any]) -> Job:
 
 SUFFIX = ".system.json"
 
-_DEEPEST = 100
-"""Values are within no more others, as a run holds them deeper still."""
-
 
 class System(BaseModel):
     """What made predictions, and how it was asked."""
@@ -168,7 +164,7 @@ class System(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _can_be_recorded(cls, values: Any) -> Any:
-        _refuse_unrecordable(values)
+        json.dumps(values, allow_nan=False)
         return values
 
     @property
@@ -204,15 +200,3 @@ def system_file(predictions: str | Path) -> Path | None:
     """Return the file that tells of a file of predictions, which need not be there."""
     given = file_at(predictions)
     return path_beside(given, model_name(given) + SUFFIX) if given.name else None
-
-
-def _refuse_unrecordable(value: Any, left: int = _DEEPEST) -> None:
-    """Refuse values within too many others, and infinite or NaN numbers."""
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"must have finite numbers, got {value}")
-    if not isinstance(value, Mapping | list):
-        return
-    if not left:
-        raise ValueError(f"is nested more than {_DEEPEST} deep")
-    for each in value.values() if isinstance(value, Mapping) else value:
-        _refuse_unrecordable(each, left - 1)

@@ -21,6 +21,7 @@ from evalkit.reading.files import TABLES
 from evalkit.reading.formats import detect_format
 from evalkit.reading.given_rows import local_path
 from evalkit.reading.json_lines import is_utf8, series_of
+from evalkit.reading.sharded import ShardedPath
 from evalkit.reading.streams import LineBlock, line_blocks
 from evalkit.reading.tables import read_frames
 
@@ -48,6 +49,10 @@ def keep_responses(responses: Responses) -> pl.DataFrame | None:
         rows = (text.encode("utf-8", "backslashreplace").decode() for text in texts)
         return pl.Series(LINE, [row + "\n" for row in rows], pl.String).to_frame()
     path = local_path(responses)
+    if isinstance(path, ShardedPath):
+        shards = [*map(keep_responses, path.shards)]
+        whole = [each for each in shards if each is not None]
+        return pl.concat(whole) if len(whole) == len(shards) else None
     try:
         if detect_format(path) in TABLES:
             return pl.concat(read_frames(path, detect_format(path)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -124,16 +125,20 @@ def place(
     replications: pl.Series | None,
     count: int,
     is_last_first: bool = False,
+    known: tuple[str, ...] | None = None,
 ) -> Cells:
     """Place rows in cells.
 
     A row that names no replication while others do is placed in the first cell of its
-    example that no other row names, where there is one.
+    example that no other row names, where there is one. Of a part of the rows, `known`
+    are the replications that all rows name.
     """
     nobody = np.zeros(len(examples), dtype=bool)
     is_known = examples != NOWHERE
-    named = () if replications is None else _distinct(replications, is_known)
-    if not named or replications is None:
+    if replications is None:
+        replications = pl.Series([None], dtype=pl.String).new_from_index(0, len(nobody))
+    named = _distinct(replications, is_known) if known is None else known
+    if not named:
         return Cells((), examples, nobody)
     _refuse_too_many(len(named), count, len(examples))
     codes = IdIndex(pl.Series(named)).find(replications)
@@ -150,8 +155,12 @@ def place(
 
 
 def _distinct(replications: pl.Series, is_known: NDArray[np.bool_]) -> tuple[str, ...]:
-    found = replications.filter(is_known).drop_nulls().unique().to_list()
-    return tuple(sorted(found, key=_by_value))
+    return sorted_replications(replications.filter(is_known).drop_nulls().unique())
+
+
+def sorted_replications(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names of replications, numbers by value before other texts."""
+    return tuple(sorted(names, key=_by_value))
 
 
 def _by_value(text: str) -> tuple[bool, float, str]:

@@ -6,7 +6,7 @@ Files of predictions in any of the formats are read as blocks of rows.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import count
+from itertools import count, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,7 +40,8 @@ from evalkit.reading.json_lines import read_json_blocks
 from evalkit.reading.manifests import data_sha256
 from evalkit.reading.plain import read_plain_blocks
 from evalkit.reading.rows import Block, Row, object_row, row_blocks
-from evalkit.reading.steady_files import SteadyFile
+from evalkit.reading.sharded import ShardedPath
+from evalkit.reading.steady_files import SteadyFile, file_hashes, joined_digest
 from evalkit.reading.streams import refuse_other_than_file
 from evalkit.reading.tables import read_table_blocks, table_blocks
 from evalkit.reading.threads import in_background
@@ -192,6 +193,9 @@ def identify(
         return {**own, "adapters": stage.specification}
     if isinstance(predictions, str | Path):
         path = local_path(predictions)
+        if isinstance(path, ShardedPath):
+            digests = [each["sha256"] for each in file_hashes(path)]
+            return {"name": path.name, "sha256": joined_digest(digests)}
         if not (is_data_set(path) or (may_be_folder and path.is_dir())):
             refuse_other_than_file(path)
         try:
@@ -213,8 +217,28 @@ def watched_file(predictions: Predictions) -> SteadyFile | None:
     return None if file is None else SteadyFile(local_path(file))
 
 
+def _read_shards(
+    path: ShardedPath, reader: ResponseReader, ids: pl.Series
+) -> Iterator[Block]:
+    """Read shards one after another; lines are numbered through."""
+    last = 0
+
+    def noted(rows: Iterable[Row]) -> Iterator[Row]:
+        nonlocal last
+        for row in rows:
+            last = max(last, row.line)
+            yield row
+
+    for shard in path.shards:
+        for block in map(Block.moved, _read_file(shard, reader, ids), repeat(last)):
+            yield block._replace(rows=noted(block.rows))
+            last = max(last, int(block.lines.max(initial=0)))
+
+
 def _read_file(path: Path, reader: ResponseReader, ids: pl.Series) -> Iterator[Block]:
     found = detect_format(path)
+    if isinstance(path, ShardedPath) and found is not Format.PLAIN:
+        return _read_shards(path, reader, ids)
     if found is Format.JSON_LINES:
         return read_json_blocks(path, reader.plan)
     if found in TABLES:

@@ -72,6 +72,13 @@ def data_path(name: str | Path) -> Path:
     return _chosen(uri, folder, files)
 
 
+def shards_named(name: Any) -> Any:
+    """Return the shards that a pattern of file names stands for, or else the name."""
+    if not isinstance(name, str | Path) or not _parted(str(name))[1]:
+        return name
+    return name if os.path.lexists(name) else data_path(name)
+
+
 def loaded_path(loaded: Any) -> Path | None:
     """Return the file or the shards that a data set loaded; None for another thing."""
     if isinstance(loaded, str | Path):

@@ -14,6 +14,7 @@ from evalkit.base.violations import shorten
 from evalkit.base.wording import first_of
 from evalkit.errors import DataError, EvalkitError, StorageError
 from evalkit.places.names import FetchedPath, is_remote, join, uri_of
+from evalkit.reading.sharded import ShardedPath
 
 _NO_ROWS = (bytes, bytearray, memoryview, Mapping)
 """What can be iterated over, but not for rows."""
@@ -91,6 +92,8 @@ def rows_of(
     may_be_folder: bool = False,
 ) -> str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]:
     """Return predictions as a path, a polars data frame or a list."""
+    if isinstance(predictions, ShardedPath):
+        return predictions
     if isinstance(predictions, str | Path):
         return (local_path if may_be_folder else local_file)(predictions, progress)
     if isinstance(predictions, pl.LazyFrame) or hasattr(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,9 +34,6 @@ _TYPES = {
     frozenset(): pa.null(),
 }
 
-_LEAST_LENGTH = 20
-"""Characters below which texts are words that repeat by themselves."""
-
 MOST_VALUES = 50
 """Distinct values that a small column may have."""
 
@@ -56,12 +53,6 @@ def is_small(column: pl.Series) -> bool:
     return longest is None or int(str(longest)) <= LONGEST_VALUE
 
 
-def long_text_hashes(texts: pl.Series) -> pl.Series:
-    """Return a hash of each text of 20 characters or more, without the others."""
-    texts = unnamed(texts)
-    return texts.filter(texts.str.len_chars() >= _LEAST_LENGTH).hash()
-
-
 class JsonTable(NamedTuple):
     """The rows of a file, or of a block of it."""
 
@@ -73,8 +64,6 @@ class JsonTable(NamedTuple):
     """All keys, in the order in which they were found."""
     passes: pl.Series
     """Which rows keep the rules of the fields that were only checked."""
-    text_hashes: Mapping[str, pl.Series] = {}
-    """Hashes of the long texts of each field that was only checked."""
 
 
 class Wanted(NamedTuple):
@@ -111,10 +100,6 @@ def read_json_table(path: Path, wanted: Wanted | None = None) -> JsonTable | Non
     lines = np.concatenate([part.lines for part in parts])
     if joined.height != len(lines):  # some block had no column to keep
         return None
-    hashes: dict[str, list[pl.Series]] = {}
-    for part in parts:
-        for name, own in part.text_hashes.items():
-            hashes.setdefault(name, []).append(own)
     # one by one, as a key may look like a pattern of names
     names = [key for key in reader.kinds if key not in reader.large]
     kept = [joined.get_column(key) for key in names if key in joined.columns]
@@ -124,7 +109,6 @@ def read_json_table(path: Path, wanted: Wanted | None = None) -> JsonTable | Non
         lines,
         tuple(reader.kinds),
         pl.concat([part.passes for part in parts]),
-        {name: pl.concat(several) for name, several in hashes.items()},
     )
 
 
@@ -187,7 +171,6 @@ class _TableReader:
         if keeps_small:
             kept = {*kept, *self._small(frame, {*kept, *checked.columns})}
         seen = [each for each in frame.get_columns() if each.name in checked.columns]
-        texts = [each for each in seen if each.dtype == pl.String]
         dropped = {each.name for each in seen if each.dtype in (pl.String, pl.Null)}
         kept = {*kept, *checked.columns} - (dropped - {*kept})
         return JsonTable(
@@ -195,7 +178,6 @@ class _TableReader:
             lines.numbers,
             (),
             checked.passes(with_planned(frame, checked)),
-            {each.name: long_text_hashes(each) for each in texts},
         )
 
     def _small(self, frame: pl.DataFrame, others: Collection[str]) -> set[str]:

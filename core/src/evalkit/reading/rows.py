@@ -43,6 +43,10 @@ class Row(NamedTuple):
     problem: Violation | None = None
     """Why it cannot be read."""
 
+    def moved(self, by: int) -> Row:
+        """Return the row so many lines later."""
+        return self._replace(line=self.line + by)
+
 
 def _no_row(index: int) -> Row:
     raise IndexError(index)
@@ -62,6 +66,15 @@ class Block(NamedTuple):
     """The other rows: broken, or of other types than expected."""
     undeclared: Mapping[str, int] = {}
     """How many rows of the frame have a value under a key that nobody declared."""
+
+    def moved(self, by: int) -> Block:
+        """Return the block of rows whose lines come so many lines later."""
+
+        def row_at(index: int) -> Row:
+            return self.row_at(index).moved(by)
+
+        rows = (row.moved(by) for row in self.rows)
+        return self._replace(lines=self.lines + by, row_at=row_at, rows=rows)
 
 
 def parse_json_line(number: int, line: bytes) -> Row:
@@ -87,30 +100,9 @@ def decode_json(text: str) -> Any:
     takes them.
     """
     values = _DECODER.decode(text)
-    _refuse_halves(text, values)
-    return values
-
-
-def _refuse_halves(text: str, values: Any) -> None:
-    """Refuse surrogates without a partner, where a text may hold any."""
-    if "\\ud" in text or "\\uD" in text:
+    if "\\ud" in text or "\\uD" in text:  # a text may hold half a pair of surrogates
         json.dumps(values, ensure_ascii=False).encode("utf-8")
-
-
-def decode_next(text: str, start: int) -> tuple[Any, int, str]:
-    """Read the value of JSON that begins at a place of a text; return where it ends.
-
-    The third value says what it holds that plain JSON has not, or is "".
-    """
-    try:
-        value, end = _DECODER.raw_decode(text, start)
-        _refuse_halves(text[start:end], value)
-    except json.JSONDecodeError:
-        raise
-    except ValueError as error:
-        _, end = _LENIENT.raw_decode(text, start)
-        return None, end, str(error)
-    return value, end, ""
+    return values
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -128,8 +120,6 @@ def _number(text: str) -> float:
 
 # json.loads would make a decoder for every line
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_int=_number)
-
-_LENIENT = json.JSONDecoder()
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:

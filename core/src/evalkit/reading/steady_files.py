@@ -6,12 +6,19 @@ was read only where nobody replaced or changed the file in between.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evalkit.errors import DataError
 from evalkit.reading.manifests import data_sha256
 from evalkit.reading.sharded import files_of
+
+
+def joined_digest(digests: Sequence[str]) -> str:
+    """Return the SHA-256 of several files, whatever they are called."""
+    return hashlib.sha256(json.dumps(digests).encode()).hexdigest()
 
 
 class SteadyFile:

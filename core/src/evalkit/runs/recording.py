@@ -114,7 +114,7 @@ class Parts(NamedTuple):
 
     asked: Asked
     prepared: Prepared
-    groups: Groups
+    groups: Groups | GroupSizes
     crossed: Mapping[str, pl.Series]
     """The groups of each example in every crossing."""
     scored: Sequence[MetricScores] = ()

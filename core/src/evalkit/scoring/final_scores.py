@@ -60,16 +60,8 @@ def finalize_metric(
 ) -> MetricScores:
     """Turn the tally of a metric into its scores.
 
-    Args:
-        metric: The metric.
-        context: What else the metric knows.
-        tallies: The tallies, also of other metrics.
-        settings: How intervals are computed.
-        advance: Progress callback.
-        shared: What metrics of the same tallies share; None for this one alone.
-
-    Returns:
-        The scores; null with the reason where the metric does not apply or failed.
+    They are null with the reason where the metric does not apply or failed. The label
+    pairs are shared with further metrics of the same tallies.
     """
     own = tallies.metrics[metric.name]
     groups = len(tallies.tag_sets.texts)

@@ -56,6 +56,14 @@ class Group(NamedTuple):
     """The tag; None for the whole set, and for the examples without a tag."""
 
 
+class Whole(NamedTuple):
+    """What is known of all examples where some of them are crossed."""
+
+    facets: Sequence[str]
+    edges: Mapping[str, Floats]
+    """What `bin_edges` returns, by column of numbers."""
+
+
 _WHOLE = Group()
 _UNTAGGED = Group(TAGS)
 
@@ -326,15 +334,18 @@ def cross(
     columns: Mapping[str, pl.Series],
     others: Iterable[str] = (),
     withheld: Container[str] = (),
+    whole: Whole | None = None,
 ) -> dict[str, pl.Series]:
     """Return the groups that each example belongs to, by crossing.
 
     That is one list of texts for each example, such as `["facet:a & column:b"]`. A name
     means a facet, or else a column. Crossings of a single facet are left out, because
     its tags are groups anyway. `others` are further columns that could have been named;
-    `withheld` are those that may not, as groups hold their values.
+    `withheld` are those that may not, as groups hold their values. `whole` is known of
+    all examples where these are some of them.
     """
-    known = _facets(tags)
+    known = facets_of(tags) if whole is None else whole.facets
+    edges: Mapping[str, Floats] = {} if whole is None else whole.edges
     found = {}
     for crossing, names in crossings.items():
         if len(names) == 1 and names[0] in known:
@@ -348,7 +359,7 @@ def cross(
                     "or responses, which --no-examples leaves out of the run; leave "
                     "out one of the two"
                 )
-        parts = [_part(name, tags, known, columns) for name in names]
+        parts = [_part(name, tags, known, columns, edges) for name in names]
         lists = parts[0]
         for part in parts[1:]:
             lists = _product(lists, part)
@@ -362,7 +373,8 @@ def cross(
     return found
 
 
-def _facets(tags: pl.Series) -> list[str]:
+def facets_of(tags: pl.Series) -> list[str]:
+    """Return the facets of the tags of examples."""
     names = tags.explode().drop_nulls().unique().to_list()
     return sorted({faceted[0] for tag in names if (faceted := facet_of(tag))})
 
@@ -380,7 +392,11 @@ def _unknown(crossing: str, name: str, known: Sequence[str]) -> EvalkitError:
 
 
 def _part(
-    name: str, tags: pl.Series, facets: Sequence[str], columns: Mapping[str, pl.Series]
+    name: str,
+    tags: pl.Series,
+    facets: Sequence[str],
+    columns: Mapping[str, pl.Series],
+    edges: Mapping[str, Floats],
 ) -> pl.Series:
     if name in facets:
         # as in a facet: no blank follows the colon
@@ -391,26 +407,42 @@ def _part(
         is_empty = lists.list.len().fill_null(0) == 0
         nothing = pl.Series([[f"{name}:{none}"]], dtype=pl.List(pl.String))
         return lists.zip_with(~is_empty, nothing.new_from_index(0, len(lists)))
-    labels = (f"{name}:" + _labels(unnamed(columns[name]))).rename("part")
+    labels = _labels(unnamed(columns[name]), edges.get(name))
+    labels = (f"{name}:" + labels).rename("part")
     return labels.to_frame().select(pl.concat_list("part")).to_series()
 
 
-def _labels(column: pl.Series) -> pl.Series:
+def _labels(column: pl.Series, edges: Floats | None) -> pl.Series:
     """Return a text for each value; for many numbers that of the bin it is in."""
     if column.dtype.is_float():
         column = column.fill_nan(None)
-    if column.dtype.is_numeric() and column.n_unique() > _FEW_NUMBERS:
-        return _binned(column.cast(pl.Float64))
+    if column.dtype.is_numeric():
+        edges = bin_edges(column.value_counts()) if edges is None else edges
+        if len(edges):
+            return _binned(column.cast(pl.Float64), edges)
     texts = [None if value is None else encode(native(value)) for value in column]
     labels = pl.Series(texts, dtype=pl.String)
     return labels.fill_null(unused_name(NONE, {*labels}))
 
 
-def _binned(numbers: pl.Series) -> pl.Series:
-    """Cut numbers into parts of about equal size."""
-    values = numbers.fill_null(math.nan).to_numpy()
-    finite = values[np.isfinite(values)]
+def bin_edges(times: pl.DataFrame) -> Floats:
+    """Return what cuts numbers into parts of about equal size; nothing for few.
+
+    Args:
+        times: The distinct numbers, and how often each is there (`count`).
+    """
+    if times.height <= _FEW_NUMBERS:
+        return np.empty(0)
+    values = times.to_series().cast(pl.Float64).fill_null(math.nan).to_numpy()
+    is_finite = np.isfinite(values)
+    finite = np.repeat(values[is_finite], times["count"].to_numpy()[is_finite])
     edges: Floats = np.unique(np.quantile(finite, np.linspace(0, 1, BINS + 1)[1:-1]))
+    return edges
+
+
+def _binned(numbers: pl.Series, edges: Floats) -> pl.Series:
+    """Name the bins that numbers are in."""
+    values = numbers.fill_null(math.nan).to_numpy()
     places = np.searchsorted(edges, values, side="right")
     shown = _shown(edges)
     names = [

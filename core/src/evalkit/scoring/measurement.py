@@ -79,18 +79,9 @@ def measure(
 ) -> list[MetricScores]:
     """Compute metrics for all groups, with the bounds where examples were left out.
 
-    Args:
-        metrics: The metrics.
-        measured: What is scored.
-        settings: How intervals are computed.
-        progress: Told what is being done, and which share of it is behind.
-        statistics: Statistics by name of the metric that were computed before.
-        unscored: The examples that these metrics did not score then.
-
-    Returns:
-        Their scores, in the order of the metrics; those of a metric that gives several
-        in one pass stand each for itself. A metric that fails does not touch the
-        others.
+    Statistics that were computed before, and the examples that metrics did not score
+    then, are given by name of the metric. Scores are in the order of the metrics, each
+    for itself. A metric that fails does not touch the others.
     """
     scored = []
     tallied = _Tallied(measured.everything, measured.table, measured.groups, settings)

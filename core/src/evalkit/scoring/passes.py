@@ -56,7 +56,6 @@ LEAST_MEASURED = 0.05
 """Seconds that a batch must have taken for its pace to be believed."""
 
 _BATCH_SECONDS = 0.25
-_SHARED_SECONDS = 0.5
 _SHARES_A_WORKER = 4
 
 _KEPT_PASSES = 4
@@ -210,18 +209,13 @@ class BatchSizes(NamedTuple):
     growth: int
     """How many times as many rows as the last batch the next one may have."""
 
-    def own(self, pace: Pace | None) -> int:
-        """Return a size that takes this process about a quarter of a second."""
+    def next(self, pace: Pace | None, left: int, shares: int = 1) -> int:
+        """Return a size that takes about a quarter of a second, and leaves all work."""
         if pace is None:
             return min(self.least, self.most)
         wanted = int(_BATCH_SECONDS / max(pace.seconds_a_row, 1e-9))
-        return min(max(wanted, self.least), pace.rows * self.growth, self.most)
-
-    def shared(self, pace: Pace, left: int, jobs: int) -> int:
-        """Return a size that takes half a second, or less to keep all workers busy."""
-        wanted = int(_SHARED_SECONDS / max(pace.seconds_a_row, 1e-9))
-        size = min(wanted, left // (jobs * _SHARES_A_WORKER))
-        return min(max(size, self.least), self.most)
+        wanted = max(min(wanted, left // shares), self.least)
+        return min(wanted, pace.rows * self.growth, self.most)
 
 
 def _compute_batches(
@@ -257,7 +251,11 @@ def _compute_batches(
             except NotPortable:
                 workers = None
             continue
-        batch = handed_out.popleft() if handed_out else rows.take(sizes.own(pace))
+        batch = (
+            handed_out.popleft()
+            if handed_out
+            else rows.take(sizes.next(pace, rows.left))
+        )
         started, elsewhere = time.perf_counter(), _other_threads()
         part = function(metric, batch)
         seconds = time.perf_counter() - started
@@ -350,6 +348,6 @@ class _Rows:
         """Take batches for workers, and write each down as handed out."""
         left = self.left
         while self.left:
-            batch = self.take(sizes.shared(pace, left, jobs))
+            batch = self.take(sizes.next(pace, left, jobs * _SHARES_A_WORKER))
             handed_out.append(batch)
             yield batch

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -364,21 +365,18 @@ def notices_of(scored: Sequence[MetricScores]) -> list[str]:
 
     What all scores of a metric that gives several have in common is said once.
     """
-    said = []
+    said: dict[str, list[str]] = {}
+    scores: dict[str, int] = {}
     for found in scored:
         origin, part = found.metric.component.origin, found.metric.part
-        own = f"{origin}#{part}: " if part else f"{origin}: "
         for text in found.notices:
-            is_own = text.startswith(own)
-            common = f"{origin}: {text.removeprefix(own)}" if is_own else text
-            whole = found.metric.whole or found.metric
-            said.append((whole.name, common, text, len(whole.scores)))
-    times = Counter((name, common) for name, common, _, _ in said)
-    texts = [
-        common if times[name, common] == scores > 1 else text
-        for name, common, text, scores in said
-    ]
-    return [*dict.fromkeys(texts)]
+            common = text.replace(f"{origin}#{part}: ", f"{origin}: ", 1)
+            said.setdefault(common, []).append(text)
+            scores[common] = len((found.metric.whole or found.metric).scores)
+    texts = (
+        [common] if len(own) == scores[common] else own for common, own in said.items()
+    )
+    return [*dict.fromkeys(chain.from_iterable(texts))]
 
 
 def bootstrap_method(clustered: bool) -> str:

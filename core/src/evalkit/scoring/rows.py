@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -306,92 +306,107 @@ NOT_SCORED = "not_scored"
 _COLUMN_NOT_FOUND = re.compile(r'(?:unable to find column )?"(.*?)"')
 
 
-class _Problem(NamedTuple):
-    """Why the statistics of some rows cannot be used."""
-
-    text: str
-    """What follows the metric's name and the word statistics."""
-    kind: str
-    """What two problems for one reason have in common."""
-    is_final: bool = False
-    """Whether there is no single example to look for, or it is named already."""
-    cause: BaseException | None = None
-    position: int | None = None
-    """The position of the one example that has it."""
-
-    def of(self, batch: Batch, row: int) -> _Problem:
-        """Return the same as the problem of one example."""
-        example, position = batch.id_of(row), int(batch.frame["position"][row])
-        text = f"{self.text} (the example {example!r})"
-        if self.cause is not None:
-            where = f" failed for the example {example!r} with"
-            text = f"{where} {located(self.cause)}"
-        return self._replace(text=text, position=position)
-
-
 def batch_statistics(metric: BoundMetric, batch: Batch) -> pl.DataFrame:
     """Get the statistics of one batch."""
-    left: list[Left] = []
-    # a share of the table, so that it does not matter how it is cut into batches
-    most = most_left(metric, batch.of or batch.rows)
-    while True:
-        found = _attempt(metric, batch)
+    return _Statistics(metric, batch).found()
+
+
+class _Statistics:
+    """Gets the statistics of a batch, without the examples that it fails for."""
+
+    def __init__(self, metric: BoundMetric, batch: Batch) -> None:
+        self._metric, self._batch = metric, batch
+        self._where = f"{metric.component.origin}: statistics"
+        # a share of the table, so that it does not matter how it is cut into batches
+        self._most = most_left(metric, batch.of or batch.rows)
+        self._left: list[Left] = []
+        self._failed: list[str] = []
+
+    def found(self) -> pl.DataFrame:
+        """Return the statistics, and the examples that have none."""
+        parts = [*self._parts(self._batch)]
+        if not parts:  # the metric cannot take an empty batch either
+            raise MetricError(self._failed[0])
+        return with_left(pl.concat(parts), self._left)
+
+    def _parts(self, batch: Batch) -> Iterator[pl.DataFrame]:
+        """Get the statistics of a batch; in halves, if an example makes it fail."""
+        found = self._attempt(batch)
         if isinstance(found, pl.DataFrame):
-            return with_left(found, left)
-        problem = found if found.is_final else _of_one_example(metric, batch, found)
-        text = f"{metric.component.origin}: statistics{problem.text}"
-        position = problem.position
-        if position is None or len(left) + 1 > most:
-            text = left[0].reason if left else text
-            raise MetricError(text) from problem.cause
-        keep_cause(metric, problem.cause)
-        left.append(Left(position, text, True))
-        batch = batch._replace(frame=batch.frame.filter(pl.col("position") != position))
+            yield self._usable(batch, found)
+            return
+        text = f" failed with {located(found)}"
+        if batch.rows > 1:
+            failed, middle = len(self._failed), batch.rows // 2
+            yield from self._parts(batch.part(0, middle))
+            yield from self._parts(batch.part(middle, batch.rows))
+            if len(self._failed) > failed:
+                return
+        else:
+            without_any = self._attempt(batch.part(0, 0))
+            if isinstance(without_any, pl.DataFrame):
+                yield self._usable(batch, without_any)
+            if batch.rows and repr(without_any) != repr(found):
+                example = f" failed for the example {batch.id_of(0)!r} with"
+                self._leave(batch, 0, f"{example} {located(found)}", found)
+                return
+        raise MetricError(self._where + text) from found  # of no example by itself
 
+    def _attempt(self, batch: Batch) -> pl.DataFrame | BaseException:
+        """Return the statistics, of which rows may be unusable, or what was raised."""
+        offered = batch.frame.drop("position")
+        try:
+            returned = self._metric.call(
+                "statistics", batch=offered, context=batch.context
+            )
+        except MetricError as failure:
+            error = failure.__cause__
+            if error is None or isinstance(error, MetricError):
+                raise
+            if problem := _column_problem(error, batch):
+                raise MetricError(self._where + problem) from error
+            return error
+        if problem := _shape_problem(self._metric, returned, batch):
+            raise MetricError(self._where + problem)
+        frame: pl.DataFrame = returned
+        return frame
 
-def _attempt(metric: BoundMetric, batch: Batch) -> pl.DataFrame | _Problem:
-    offered = batch.frame.drop("position")
-    try:
-        returned = metric.call("statistics", batch=offered, context=batch.context)
-    except MetricError as failure:
-        error = failure.__cause__
-        if error is None or isinstance(error, MetricError):
-            raise
-        return _column_problem(error, batch) or _Problem(
-            f" failed with {located(error)}", type(error).__name__, False, error
+    def _usable(self, batch: Batch, returned: pl.DataFrame) -> pl.DataFrame:
+        """Leave out the examples with broken rows, and those that are not scored."""
+        metric, position = self._metric, batch.frame["position"]
+        broken: dict[int, str] = {}
+        for rule, wrong in _broken_rules(metric, returned):
+            for row in returned["row"].filter(wrong):
+                broken.setdefault(row, rule)
+        for row, rule in sorted(broken.items()):
+            text = f": {rule} (the example {batch.id_of(row)!r})"
+            self._leave(batch, row, text)
+        returned = returned.filter(~pl.col("row").is_in([*broken]))
+        if NOT_SCORED in returned.columns:
+            is_scored = pl.col(NOT_SCORED).is_null()
+            unscored = returned.filter(~is_scored).select("row", NOT_SCORED)
+            self._left += [
+                Left(position[row], str(reason), False)
+                for row, reason in unscored.iter_rows()
+            ]
+            returned = returned.filter(is_scored)
+        return returned.select(
+            position.gather(returned["row"]).alias("position"),
+            all_named(list(metric.keys)),
+            all_named(_value_names(metric, returned)).cast(pl.Float64),
         )
-    problem = _shape_problem(metric, returned)
-    problem = problem or _place_problem(returned, batch)
-    if problem is not None:
-        return problem
-    returned, left = _without_unscored(returned, batch)
-    problem = _value_problem(metric, returned, batch)
-    if problem is not None:
-        return problem
-    keys = list(metric.keys)
-    position = batch.frame["position"].gather(returned["row"]).alias("position")
-    checked: pl.DataFrame = returned.select(
-        position,
-        all_named(keys),
-        all_named(_value_names(metric, returned)).cast(pl.Float64),
-    )
-    return with_left(checked, left)
+
+    def _leave(
+        self, batch: Batch, row: int, text: str, cause: BaseException | None = None
+    ) -> None:
+        keep_cause(self._metric, cause)
+        self._failed.append(self._where + text)
+        self._left.append(Left(batch.frame["position"][row], self._failed[-1], True))
+        if len(self._failed) > self._most:
+            raise MetricError(self._failed[0]) from cause
 
 
-def _without_unscored(
-    returned: pl.DataFrame, batch: Batch
-) -> tuple[pl.DataFrame, list[Left]]:
-    """Take out the rows of which the metric says that they are not scored."""
-    if NOT_SCORED not in returned.columns:
-        return returned, []
-    is_scored = returned[NOT_SCORED].is_null()
-    rows = returned.filter(~is_scored).select("row", NOT_SCORED).iter_rows()
-    position = batch.frame["position"]
-    left = [Left(position[row], str(reason), False) for row, reason in rows]
-    return returned.filter(is_scored).drop(NOT_SCORED), left
-
-
-def _column_problem(error: BaseException, batch: Batch) -> _Problem | None:
+def _column_problem(error: BaseException, batch: Batch) -> str | None:
     """Say which column of the batch a hook asked for in vain, if that is it."""
     name: object = None
     if isinstance(error, pl.exceptions.ColumnNotFoundError):
@@ -402,72 +417,37 @@ def _column_problem(error: BaseException, batch: Batch) -> _Problem | None:
     if name is None or name in batch.frame.columns:
         return None
     found = described(error).partition("; valid columns")[0]
-    return _Problem(
+    return (
         f" asks for the column {name!r}, which its batch does not have: name it in the "
-        f"metric's `columns` ({found})",
-        "column",
-        True,
-        error,
+        f"metric's `columns` ({found})"
     )
 
 
-def _rule(text: str) -> _Problem:
-    return _Problem(text, text)
-
-
-def _shape_problem(metric: BoundMetric, returned: object) -> _Problem | None:
-    """Say what is wrong with the columns; nothing about single rows."""
+def _shape_problem(metric: BoundMetric, returned: object, batch: Batch) -> str | None:
+    """Say what is wrong with the columns; nothing about single examples."""
     if not isinstance(returned, pl.DataFrame):
-        return _rule(
-            f" must return a polars DataFrame, returned {type(returned).__name__}"
-        )
+        return f" must return a polars DataFrame, returned {type(returned).__name__}"
     per_example = metric.per_example
     wanted = ["row", *metric.keys, *([per_example] if per_example else [])]
     missing = [name for name in wanted if name not in returned.columns]
     if missing:
-        return _rule(f": the column {missing[0]!r} is missing")
+        return f": the column {missing[0]!r} is missing"
     reserved = [name for name in RESERVED if name in returned.columns]
     if reserved:
-        return _rule(f": the name {reserved[0]!r} is reserved")
-    if not returned["row"].dtype.is_integer():
-        return _rule(": the column 'row' must hold integers")
-    names = _value_names(metric, returned)
-    if not names:
-        return _rule(": there is no column of numbers")
+        return f": the name {reserved[0]!r} is reserved"
+    row, names = returned["row"], _value_names(metric, returned)
+    if not row.dtype.is_integer():
+        return ": the column 'row' must hold integers"
+    place = row.cast(pl.Int64, strict=False)
+    if not place.is_between(0, batch.rows - 1).fill_null(False).all():
+        return ": 'row' must be a position in the batch"
+    if returned.schema.get(NOT_SCORED) not in (None, pl.String, pl.Null):
+        return f": the column {NOT_SCORED!r} must hold texts"
     for name in names:
         kind = returned[name].dtype
         if not (kind.is_numeric() or kind == pl.Boolean):
-            return _rule(f": the column {name!r} must hold numbers")
-    return None
-
-
-def _place_problem(returned: pl.DataFrame, batch: Batch) -> _Problem | None:
-    row = returned["row"].cast(pl.Int64, strict=False)
-    if not row.is_between(0, batch.rows - 1).fill_null(False).all():
-        return _rule(": 'row' must be a position in the batch")
-    if returned.schema.get(NOT_SCORED) not in (None, pl.String, pl.Null):
-        return _rule(f": the column {NOT_SCORED!r} must hold texts")
-    if NOT_SCORED in returned.columns:
-        is_other = row.is_duplicated() & row.is_in(
-            row.filter(returned[NOT_SCORED].is_not_null()).implode()
-        )
-        if is_other.any():
-            first = int(row.filter(is_other).to_numpy().min())
-            text = ": an example that is not scored has another row"
-            return _rule(text).of(batch, first)._replace(is_final=True)
-    return None
-
-
-def _value_problem(
-    metric: BoundMetric, returned: pl.DataFrame, batch: Batch
-) -> _Problem | None:
-    """Say which rule a row breaks, and the first row that does."""
-    row = returned["row"].cast(pl.Int64, strict=False)
-    for text, wrong in _broken_rules(metric, returned):
-        if wrong.any():
-            first = int(row.filter(wrong).to_numpy().min())
-            return _rule(f": {text}").of(batch, first)._replace(is_final=True)
-    return None
+            return f": the column {name!r} must hold numbers"
+    return None if names else ": there is no column of numbers"
 
 
 def _broken_rules(
@@ -475,53 +455,30 @@ def _broken_rules(
 ) -> Iterator[tuple[str, pl.Series]]:
     """Return every rule about values with the rows that break it."""
     per_example = metric.per_example
-    row = returned["row"]
+    row, is_scored = returned["row"], pl.repeat(True, returned.height, eager=True)
+    if NOT_SCORED in returned.columns:
+        is_scored = returned[NOT_SCORED].is_null()
+        is_other = row.is_duplicated() & row.is_in(row.filter(~is_scored).implode())
+        yield "an example that is not scored has another row", is_other
     if per_example and not (row[1:] > row[:-1]).all():
         yield (
             f"an example has several rows, but one score ({per_example!r})",
-            row.is_duplicated(),
+            row.is_duplicated() & is_scored,
         )
     for name in _value_names(metric, returned):
         values = unnamed(returned[name])
-        yield f"the column {name!r} must not hold nulls", values.is_null()
+        nulls = values.is_null() & is_scored
+        yield f"the column {name!r} must not hold nulls", nulls
         if not values.dtype.is_float():
             continue
         if name == per_example:
-            yield f"the score {name!r} of an example is not finite", ~values.is_finite()
+            wrong = ~values.is_finite().fill_null(True) & is_scored
+            yield f"the score {name!r} of an example is not finite", wrong
         else:
-            yield f"the column {name!r} must not hold NaN", values.is_nan()
+            yield f"the column {name!r} must not hold NaN", values.is_nan() & is_scored
 
 
 def _value_names(metric: BoundMetric, returned: pl.DataFrame) -> list[str]:
     """Return the number columns, sorted: all batches must have them in one order."""
     others = ("row", NOT_SCORED, *metric.keys)
     return sorted(name for name in returned.columns if name not in others)
-
-
-def _of_one_example(metric: BoundMetric, batch: Batch, problem: _Problem) -> _Problem:
-    """Find the first example that has the problem by itself, by halving the batch."""
-    without_any = _again(metric, batch.part(0, 0), problem)
-    if without_any is not None and without_any.text == problem.text:
-        return problem
-    rows, found = batch, problem
-    while rows.rows > 1:
-        middle = rows.rows // 2
-        for half in (rows.part(0, middle), rows.part(middle, rows.rows)):
-            again = _again(metric, half, problem)
-            if again is not None:
-                rows, found = half, again
-                break
-        else:
-            return problem
-    return found.of(rows, 0)
-
-
-def _again(metric: BoundMetric, batch: Batch, problem: _Problem) -> _Problem | None:
-    """Return the problem of fewer rows, if it is of the same kind."""
-    try:
-        found = _attempt(metric, batch)
-    except MetricError:
-        return None
-    if isinstance(found, pl.DataFrame) or found.kind != problem.kind:
-        return None
-    return found

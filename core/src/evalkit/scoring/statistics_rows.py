@@ -284,11 +284,7 @@ class UnitDraws:
 
 
 def replicate_sums(draws: UnitDraws) -> pl.DataFrame:
-    """Draw replicates of sums; all number columns merge by sum.
-
-    Returns:
-        `replicate`, the keys and the sums, without cells of which nothing was drawn.
-    """
+    """Draw replicates of sums; leave out cells of which nothing was drawn."""
     return pl.concat([_summed(draws, *some) for some in draws])
 
 

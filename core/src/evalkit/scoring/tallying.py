@@ -83,6 +83,7 @@ def tally_table(
     left_out: pl.Series,
     tags: pl.Series,
     crossings: Mapping[str, pl.Series] | None = None,
+    kept: dict[str, Outcomes] | None = None,
 ) -> Tallies:
     """Score a table to tallies.
 
@@ -94,6 +95,7 @@ def tally_table(
             get, null for the others.
         tags: The list of tags of each answer.
         crossings: Further lists of texts of each answer, by what they cross.
+        kept: Filled with what each metric made of the answers, by its name.
 
     Returns:
         The tallies.
@@ -106,20 +108,22 @@ def tally_table(
     keys, cluster = number_clusters(table)
     labeled = Labeled(table, left_out, tag_set, cluster)
     by_name = {
-        metric.name: tally_metric(metric, labeled)
+        metric.name: tally_metric(metric, labeled, kept)
         for whole in metrics
         for metric in whole.parts()
     }
     return Tallies(tag_sets, keys, table.replications, by_name, count_targets(labeled))
 
 
-def tally_metric(metric: BoundMetric, labeled: Labeled) -> MetricTally:
+def tally_metric(
+    metric: BoundMetric, labeled: Labeled, kept: dict[str, Outcomes] | None = None
+) -> MetricTally:
     """Score a table with one metric."""
     refusal = why_not_applicable(metric, labeled.table.context)
     if refusal is not None:
         return MetricTally(None, refusal)
     try:
-        rows = _rows(metric, labeled.counted)
+        rows = _rows(metric, labeled.counted, kept)
     except MetricError as error:
         return MetricTally(None, error=str(error))
     return tally_rows(metric, labeled, rows)
@@ -165,7 +169,9 @@ def joins_answers(metric: BoundMetric, repeats: int) -> bool:
     return repeats > 1 and metric.has("statistics") and metric.joins_replications
 
 
-def _rows(metric: BoundMetric, table: ScoringTable) -> pl.DataFrame:
+def _rows(
+    metric: BoundMetric, table: ScoringTable, kept: dict[str, Outcomes] | None = None
+) -> pl.DataFrame:
     """Return the rows of the answers that a metric is given."""
     position, is_null = table.frame["position"], table.frame["prediction"].is_null()
     without = outcome_rows(position.filter(is_null), UNANSWERED)
@@ -178,7 +184,10 @@ def _rows(metric: BoundMetric, table: ScoringTable) -> pl.DataFrame:
     if table.frame.is_empty():
         return without
     refuse_absent_fields(metric, table)
-    rows = rows_of(metric, table, metric_outcomes(metric, table))
+    outcomes = metric_outcomes(metric, table)
+    if kept is not None:
+        kept[metric.name] = outcomes
+    rows = rows_of(metric, table, outcomes)
     return pl.concat([rows, without], how="diagonal") if without.height else rows
 
 

@@ -34,6 +34,7 @@ from evalkit.predictions.preparation import (
     default_model,
 )
 from evalkit.predictions.row_sources import RowSource, diagnose
+from evalkit.reading.data_places import shards_named
 from evalkit.reading.given_rows import rows_of
 from evalkit.runs.accounts import known_job, refusal_message
 from evalkit.runs.comparability import find_differences
@@ -84,6 +85,7 @@ def evaluate(
     rows: RowSource | None = None,
     columns: ColumnStage | None = None,
     against: Result | None = None,
+    engine: Any = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
     cancelled: Callable[[], bool] = lambda: False,
@@ -140,6 +142,9 @@ def evaluate(
         columns: What computes columns of responses before metrics read them, such as
             declared annotators.
         against: A run of the same data, whose answers judges of pairs compare with.
+        engine: What evaluates in parts, on several processes or machines: the name of
+            an installed engine with its parameters (`dask:workers=4`), or an engine.
+            The scores are the same.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
         cancelled: Asked between steps, blocks of responses and batches of examples
@@ -190,6 +195,7 @@ def evaluate(
         model=model,
         task=task,
         out=out,
+        engine=engine,
         registry=registry,
         progress=progress,
         cancelled=cancelled,
@@ -204,6 +210,7 @@ def evaluate_with(
     model: str | None = None,
     task: Any = None,
     out: str | Path | None = None,
+    engine: Any = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
     cancelled: Callable[[], bool] = lambda: False,
@@ -217,6 +224,7 @@ def evaluate_with(
         model: Name of the model.
         task: The task of a file of examples, by name or as an object.
         out: Folder to write the run to.
+        engine: What evaluates in parts.
         registry: Where plugins are found.
         progress: Told what is being done.
         cancelled: Asked whether to stop.
@@ -227,6 +235,15 @@ def evaluate_with(
     Raises:
         EvalkitError: For the reasons for which `evaluate` raises.
     """
+    if engine is not None:
+        if isinstance(engine, str):
+            engine = (registry or Registry()).load("engines", engine).plugin
+        given: Result = engine.evaluate(
+            *(dataset, predictions, options),
+            **dict(model=model, task=task, out=out, registry=registry),
+            **dict(progress=progress, cancelled=cancelled),
+        )
+        return given
     started, here = time.time(), WorkingFolder()
     registry, progress = registry or Registry(), cancelling(progress, cancelled)
     watchers = Observers(registry, options.observers)
@@ -326,7 +343,8 @@ def open_predictions(
     run = _run_of(predictions)
     if run is None:
         may_be_folder = options.rows is not None and options.rows.reads_folders
-        rows = rows_of(predictions, progress=progress, may_be_folder=may_be_folder)
+        named = shards_named(predictions)
+        rows = rows_of(named, progress=progress, may_be_folder=may_be_folder)
         yield GivenPredictions(rows, partial(keep_responses, rows), options)
         return
     kept = run.responses

@@ -38,7 +38,7 @@ from evalkit.runs.stored import examples_of
 from evalkit.runs.tables import replication_column
 from evalkit.runs.withholding import names_of_answers, refuse_facets_of_answers
 from evalkit.scoring.baselines import Baselines, compute_baselines
-from evalkit.scoring.grouping import Groups, cross, group_by_tag
+from evalkit.scoring.grouping import Groups, Whole, cross, group_by_tag
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import ScoringTable
@@ -177,11 +177,9 @@ def match(
 
 def group(asked: Asked, prepared: Prepared) -> Parts:
     """Group the examples by tags and crossings."""
-    frame = prepared.examples.frame
-    crossed = _crossed(asked.options, prepared.examples, prepared.alignment)
-    if not asked.options.include_examples:
-        refuse_facets_of_answers(asked.facets, frame)
-    return Parts(asked, prepared, group_by_tag(frame["tags"], crossed), crossed)
+    crossed = cross_examples(asked, prepared)
+    tags = prepared.examples.frame["tags"]
+    return Parts(asked, prepared, group_by_tag(tags, crossed), crossed)
 
 
 def score(parts: Parts, model: str, progress: Progress) -> Parts:
@@ -190,6 +188,7 @@ def score(parts: Parts, model: str, progress: Progress) -> Parts:
     asked.tell("before_scoring", model=model, metrics=asked.metric_names)
     everything = scoring_table(examples, alignment, parts.prepared.job)
     counted = alignment.statuses.is_in(list(asked.options.policies.counted))
+    assert isinstance(parts.groups, Groups)
     measured = Measured(everything, counted, parts.groups)
     scored = measure(
         asked.metrics,
@@ -202,16 +201,26 @@ def score(parts: Parts, model: str, progress: Progress) -> Parts:
     return parts._replace(scored=scored, baselines=baselines)
 
 
-def _crossed(
-    options: EvaluationOptions, examples: Examples, alignment: Alignment
-) -> dict[str, pl.Series]:
+def columns_to_cross(examples: Examples, alignment: Alignment) -> dict[str, pl.Series]:
+    """Return the columns of examples and responses that they can be grouped by."""
     columns = {column.name: column for column in examples.inputs.get_columns()}
     columns |= alignment.fields
     columns["answer"] = examples.frame["answer"]
     columns["pred"] = prediction_column(examples, alignment.predictions)
+    return columns
+
+
+def cross_examples(
+    asked: Asked, prepared: Prepared, whole: Whole | None = None
+) -> dict[str, pl.Series]:
+    """Return the crossings of examples; `whole` is known where they are some of all."""
+    options, (examples, alignment) = asked.options, prepared[:2]
+    if not options.include_examples:
+        refuse_facets_of_answers(asked.facets, examples.frame)
+    columns = columns_to_cross(examples, alignment)
     tags, others = examples.frame["tags"], examples.data_columns
     withheld = () if options.include_examples else names_of_answers(columns, alignment)
-    return cross(options.crossings, tags, columns, others, withheld)
+    return cross(options.crossings, tags, columns, others, withheld, whole)
 
 
 def _baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | None:

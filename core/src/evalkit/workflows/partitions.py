@@ -30,10 +30,11 @@ from evalkit.runs.scores import GroupSizes
 from evalkit.scoring.final_scores import finalize_metric
 from evalkit.scoring.group_intervals import SharedPairs
 from evalkit.scoring.measurement import prepared
+from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import ScoringTable, comparable
 from evalkit.scoring.tally import Tallies
 from evalkit.scoring.tallying import tally_table
-from evalkit.workflows.evaluation_steps import bind, group, match
+from evalkit.workflows.evaluation_steps import bind, cross_examples, match
 
 
 class PartitionPlan(NamedTuple):
@@ -56,7 +57,8 @@ def plan_partitions(
     """Plan the evaluation of a dataset in parts.
 
     The answers of the whole dataset are read once: they say which kind of answers it
-    has, and some metrics look at all of them. Responses are not read.
+    has, and some metrics look at all of them. Responses are not read. If the dataset
+    is large, give one of its files: a part with another kind of answers is refused.
 
     Args:
         dataset: As for `evaluate`, like `data` and `task`.
@@ -84,25 +86,33 @@ def plan_partitions(
         raise EvalkitError("observers cannot be used with partitions")
     chosen = chosen_data(dataset, data)
     asked = bind(chosen, task, None, options, registry, Observers(registry))
-    _refuse_wholes(asked)
+    refuse_wholes(asked)
+    if asked.computed_columns is not None:
+        raise MetricError(
+            f"{asked.task.component.origin}: columns that a stage computes need all "
+            "examples. Score the whole dataset at once"
+        )
     examples = load_examples(asked.dataset, asked.task, asked.split, ())
     context = MetricContext(
         examples.labels, examples.answer_kind, languages=examples.languages
     )
-    answers = comparable(
-        examples.frame.select(
-            pl.int_range(pl.len(), dtype=pl.UInt32).alias("position"),
-            pl.col("answer").alias("prediction"),
-            pl.col("answer").alias("target"),
-        ),
-        context.answer_kind,
-    )
-    table = ScoringTable(answers, examples.frame["id"].to_list(), None, context)
-    metrics = [prepared(metric, table) for metric in asked.metrics]
+    return prepare_plan(asked, context, examples.frame)
+
+
+def prepare_plan(
+    asked: Asked, context: MetricContext, examples: pl.DataFrame
+) -> PartitionPlan:
+    """Show all answers (`answer`) to the metrics that want to see them."""
+    metrics = asked.metrics
+    if any(metric.has("prepare") for metric in metrics):
+        answers = examples.select(prediction="answer", target="answer")
+        table = comparable(answers, context.answer_kind)
+        whole = ScoringTable(table, (), None, context)
+        metrics = [prepared(metric, whole) for metric in metrics]
     return PartitionPlan(replace(asked, metrics=metrics), context)
 
 
-def _refuse_wholes(asked: Asked) -> None:
+def refuse_wholes(asked: Asked) -> None:
     """Refuse what needs all examples at once."""
     lists = [metric for metric in asked.metrics if metric.has("compute")]
     if lists:
@@ -110,11 +120,10 @@ def _refuse_wholes(asked: Asked) -> None:
             f"{lists[0].component.origin}: functions of lists have no tally. Score "
             "the whole dataset at once"
         )
-    if asked.dataset.has("evaluate") or asked.computed_columns is not None:
+    if asked.dataset.has("evaluate"):
         raise MetricError(
-            f"{asked.dataset.component.origin}: scores of the dataset's own, and "
-            "columns that a stage computes, need all examples. Score the whole dataset "
-            "at once"
+            f"{asked.dataset.component.origin}: scores of the dataset's own need all "
+            "examples. Score the whole dataset at once"
         )
 
 
@@ -142,11 +151,17 @@ def partition_tallies(plan: PartitionPlan, examples: Any, responses: Any) -> Tal
     policies = asked.options.policies
     if reasons := matched.alignment.refusal(policies):
         raise DataError(f"the responses of a part were refused: {'; '.join(reasons)}")
-    if plan.context.answer_kind == "any-of" and matched.examples.answer_kind == "one":
+    kinds = plan.context.answer_kind, matched.examples.answer_kind
+    if kinds == ("one", "any-of"):
+        raise DataError(
+            "a part has an example with several answers, but the data of the plan has "
+            "none. Plan with data that has one"
+        )
+    if kinds == ("any-of", "one"):
         frame = matched.examples.frame.with_columns(answer=pl.concat_list("answer"))
         widened = matched.examples._replace(frame=frame, answer_kind="any-of")
         matched = matched._replace(examples=widened)
-    crossed = group(asked, matched).crossed
+    crossed = cross_examples(asked, matched)
     table = scoring_table(*matched[:2])
     table = table._replace(context=plan.context, is_part=True)
     status = pl.lit(matched.alignment.statuses.cast(pl.String))
@@ -166,13 +181,8 @@ def finalize(plan: PartitionPlan, tallies: Tallies) -> Result:
         The scores that `evaluate` gives of the whole, intervals included, without
         examples and without a run to save.
     """
-    asked, shared = plan.asked, SharedPairs()
-    settings = asked.options.settings
-    scored = [
-        finalize_metric(metric, plan.context, tallies, settings, shared=shared)
-        for whole in asked.metrics
-        for metric in whole.parts()
-    ]
+    asked, settings = plan.asked, plan.asked.options.settings
+    scored = finalize_all(plan, tallies)
     record = RunRecord(
         status="complete",
         dataset=asked.dataset.name,
@@ -188,12 +198,23 @@ def finalize(plan: PartitionPlan, tallies: Tallies) -> Result:
     )
     nothing = pl.DataFrame(schema={"id": pl.String, "replication": pl.String})
     empty = Result(record, (), (), nothing)
-    result = add_scores(empty, scored, _group_sizes(tallies), asked.metrics)
+    result = add_scores(empty, scored, group_sizes(tallies), asked.metrics)
     result.examples = None
     return result
 
 
-def _group_sizes(tallies: Tallies) -> GroupSizes:
+def finalize_all(plan: PartitionPlan, tallies: Tallies) -> list[MetricScores]:
+    """Turn the tallies of all metrics into scores."""
+    shared, settings = SharedPairs(), plan.asked.options.settings
+    return [
+        finalize_metric(metric, plan.context, tallies, settings, shared=shared)
+        for whole in plan.asked.metrics
+        for metric in whole.parts()
+    ]
+
+
+def group_sizes(tallies: Tallies) -> GroupSizes:
+    """Count the answers of the examples of each group."""
     sets = tallies.tag_sets
     sizes: Sequence[int] = [0] * len(sets.texts)
     known = [own.tally for own in tallies.metrics.values() if own.tally is not None]

@@ -15,6 +15,7 @@ from evalkit.predictions.alignment import OnDuplicate, OnProblem
 from evalkit.predictions.preparation import changed_by, default_model
 from evalkit.predictions.problems import Problems
 from evalkit.predictions.row_sources import RowSource, diagnose
+from evalkit.reading.data_places import shards_named
 from evalkit.reading.given_rows import rows_of
 from evalkit.runs.accounts import alignment_notices
 from evalkit.runs.options import EvaluationOptions
@@ -159,7 +160,8 @@ def validate_with(
         counts = {"examples": examples.frame.height}
         notices = [*examples.notices, *_label_forms(examples)]
         return Validation(*names, None, counts, Problems(), (), notices)
-    given = rows_of(predictions, may_be_folder=asked.stage is not None)
+    named = shards_named(predictions)
+    given = rows_of(named, may_be_folder=asked.stage is not None)
     rows = changed_by(given, asked.stage)
     model = model or default_model(rows)
     examples, alignment = match(asked, rows, model, progress)[:2]

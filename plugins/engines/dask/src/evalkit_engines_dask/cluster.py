@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import pickle
 import secrets
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from ipaddress import ip_address
@@ -17,10 +16,11 @@ from pydantic import BeforeValidator, Field
 import evalkit
 from evalkit.catalog import described
 from evalkit.errors import EvalkitError
-from evalkit.places import is_remote, join, put
+from evalkit.places import is_remote
 from evalkit_engines_dask.dispatch import Dispatcher, Task
 from evalkit_engines_dask.engine import Engine
 from evalkit_engines_dask.local import local_cluster
+from evalkit_engines_dask.store import attempt, save
 
 
 def _quantities(value: Any) -> Any:
@@ -56,6 +56,12 @@ class Dask(Engine):
             description="Folder or URI that the driver and all workers can write. "
             "Required with `scheduler`. Default: a temporary folder.",
         )
+        parts: int | None = Field(
+            None,
+            ge=1,
+            description="Parts that examples are scored in. Default: by their size and "
+            "the workers.",
+        )
         insecure: bool = Field(
             False, description="Whether to join a remote scheduler without TLS."
         )
@@ -79,6 +85,7 @@ class Dask(Engine):
     ) -> None:
         self.parameters = parameters or self.Parameters(**values)
         self.resources = self.parameters.resources
+        self.parts = self.parameters.parts
         self.store = self.parameters.store
         self._given = client
         self._tasks: Dispatcher | None = None
@@ -90,14 +97,17 @@ class Dask(Engine):
         return self._tasks.workers if self._tasks else self.parameters.workers or 1
 
     @property
+    def is_running(self) -> bool:  # type: ignore[override]
+        """Whether it was entered."""
+        return self._tasks is not None
+
+    @property
     def lost(self) -> int:  # type: ignore[override]
         """Number of workers that were lost so far."""
         return self._tasks.lost if self._tasks else 0
 
     def __enter__(self) -> Self:
         """Start or join the workers, and check them."""
-        if self._tasks is not None:
-            raise EvalkitError("the engine is in use already. Make another one")
         try:
             self._start()
         except BaseException:
@@ -109,32 +119,21 @@ class Dask(Engine):
         given, stack, client = self.parameters, self._stack, self._given
         if client is not None:
             _refuse_open(client.scheduler.address, given.insecure)
-        if client is None and not given.scheduler:
-            address, folder = stack.enter_context(
-                local_cluster(given.workers, given.memory)
-            )
-        elif not given.store:
-            raise EvalkitError(
-                "store is required with a scheduler: a folder or URI that this process "
-                "and all workers can write"
-            )
+        address, folder = given.scheduler, given.store
+        if client is None and not address:
+            cluster = local_cluster(given.workers, given.memory)
+            address, folder = stack.enter_context(cluster)
+        elif not folder:
+            raise EvalkitError("a scheduler needs a store, which all workers can write")
         elif given.workers or given.memory:
-            raise EvalkitError(
-                "workers and memory are fixed where a scheduler is given"
-            )
-        else:
-            address, folder = given.scheduler, given.store
+            raise EvalkitError("workers and memory are those of the scheduler")
         self.store = given.store or folder
         if not is_remote(self.store):
             self.store = str(Path(self.store).resolve())
         client = client or self._connect(address)
-        token, place = secrets.token_hex(16), f"check-{secrets.token_hex(4)}"
-        place = join(self.store, place)
-        with tempfile.NamedTemporaryFile("w") as file:
-            file.write(token)
-            file.flush()
-            put(Path(file.name), place)
-        self._tasks = Dispatcher(client, place, token, given.wait)
+        token = secrets.token_hex(16)
+        name = save(self.store, attempt("check"), token)
+        self._tasks = Dispatcher(client, (self.store, name), token, given.wait)
         stack.callback(self._tasks.end)
         self._tasks.start(given.workers or 1)
 
@@ -150,14 +149,10 @@ class Dask(Engine):
                 address, timeout=self.parameters.wait, set_as_default=False
             )
         except Exception as error:  # of sockets, of certificates, of Dask
-            hint = (
-                ". Dask's configuration names the certificates (distributed.comm.tls)"
-                if address.startswith("tls:")
-                else ""
-            )
-            raise EvalkitError(
-                f"scheduler {address}: cannot connect: {described(error)}{hint}"
-            ) from error
+            text = f"scheduler {address}: cannot connect: {described(error)}"
+            if address.startswith("tls:"):
+                text += ". Dask's configuration names the certificates (comm.tls)"
+            raise EvalkitError(text) from error
         self._stack.callback(client.close, timeout=2)
         return client
 
@@ -169,7 +164,7 @@ class Dask(Engine):
     def submit(
         self,
         function: Callable[..., Any],
-        *arguments: Any,
+        arguments: tuple[Any, ...],
         name: str,
         resources: Mapping[str, float],
     ) -> Task:
@@ -177,9 +172,8 @@ class Dask(Engine):
         try:
             request = pickle.dumps((function, arguments))
         except Exception as error:  # an argument may raise anything
-            raise EvalkitError(
-                f"{name}: cannot be sent to a worker: {described(error)}"
-            ) from error
+            text = f"{name}: cannot be sent to a worker: {described(error)}"
+            raise EvalkitError(text) from error
         task = Task(name, request, resources)
         self._running().submit(task)
         return task

@@ -16,27 +16,21 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from typing import Any, Literal
+from typing import Any
 
 from evalkit.catalog import described
 from evalkit.errors import EvalkitError
-from evalkit_engines_dask.engine import LostWorkerError
+from evalkit_engines_dask.tasks import LostWorkerError
 from evalkit_engines_dask.workers import check, describe, differences, run
 
 ALLOWED_FAILURES = 2
 """Workers that a task may lose before it fails."""
 
-_POLL = 0.2
-"""Seconds after which a wait for tasks notices an interrupt."""
+# seconds: until a wait notices an interrupt, between two looks at the workers, for a
+# reply whose worker may be gone, and until a silent scheduler is lost
+_POLL, _LOOK, _FETCH, _SILENCE = 0.2, 0.5, 5.0, 10.0
 
-_LOOK = 0.5
-"""Seconds between two looks at the list of workers."""
-
-_FETCH = 5.0
-"""Seconds after which a reply that does not come is looked for again."""
-
-_SILENCE = 10.0
-"""Seconds after which a scheduler that does not answer is lost."""
+_NEW, _CHECKED, _REFUSED = "new", "checked", "refused"
 
 
 @dataclass(eq=False)
@@ -59,7 +53,7 @@ class _Worker:
     name: str
     address: str
     resources: Mapping[str, float]
-    state: Literal["new", "checked", "refused"] = "new"
+    state: str = _NEW
     task: Task | None = None
 
     def fits(self, task: Task) -> bool:
@@ -72,15 +66,17 @@ class Dispatcher:
 
     Args:
         client: Client of the scheduler.
-        place: Path or URI of the token that workers must read.
+        place: Store and name of the token that workers must read.
         token: The token.
         wait: Seconds to wait for a worker while there is none.
 
     Attributes:
-        lost: Number of checked workers that are gone.
+        lost: Number of workers that are gone.
     """
 
-    def __init__(self, client: Any, place: str, token: str, wait: float) -> None:
+    def __init__(
+        self, client: Any, place: tuple[str, str], token: str, wait: float
+    ) -> None:
         self.lost = 0
         self._client, self._wait = client, wait
         self._place, self._token, self._facts = place, token, describe()
@@ -93,38 +89,24 @@ class Dispatcher:
     @property
     def workers(self) -> int:
         """Number of workers that get tasks."""
-        return len(self._in("checked"))
+        return len(self._in(_CHECKED))
 
     def _in(self, state: str) -> list[_Worker]:
         return [worker for worker in self._known.values() if worker.state == state]
 
     def start(self, count: int) -> None:
-        """Wait until a number of workers, and all that are there, are checked.
-
-        Args:
-            count: Number of workers.
-
-        Raises:
-            EvalkitError: A worker differs from the driver, or there is none.
-        """
+        """Wait until a number of workers, and all that are there, are checked."""
         deadline = time.monotonic() + self._wait
-        while self.workers < count or self._in("new"):
+        while self.workers < count or self._in(_NEW):
             self.step()
             if self.workers and time.monotonic() > deadline:
                 break
         self._is_started = True
 
     def submit(self, task: Task) -> None:
-        """Run a task as soon as a worker is free.
-
-        Args:
-            task: The task.
-
-        Raises:
-            EvalkitError: No worker has its resources.
-        """
+        """Run a task as soon as a worker is free."""
         needed = " ".join(f"{name}={task.resources[name]:g}" for name in task.resources)
-        if needed and not any(worker.fits(task) for worker in self._in("checked")):
+        if needed and not any(worker.fits(task) for worker in self._in(_CHECKED)):
             raise EvalkitError(
                 f"{task.name}: no worker has the resources {needed}. Start workers "
                 f"with `dask worker --resources '{needed}'`"
@@ -133,27 +115,19 @@ class Dispatcher:
         self._feed()
 
     def cancel(self, task: Task) -> None:
-        """Stop a task and forget it.
-
-        Args:
-            task: The task.
-        """
+        """Stop a task and forget it."""
         if task in self._waiting:
             self._waiting.remove(task)
         self._release(task)
 
     def end(self) -> None:
         """Cancel all tasks."""
-        with suppress(Exception):  # the scheduler may be gone
-            for worker in self._known.values():
-                if worker.task is not None:
-                    self._release(worker.task)
+        for worker in self._known.values():
+            if worker.task is not None:
+                self._release(worker.task)
 
     def step(self) -> Task | None:
-        """Wait a moment.
-
-        Returns:
-            A task that ended meanwhile; None if there is none.
+        """Wait a moment, and return a task that ended meanwhile.
 
         Raises:
             EvalkitError: The scheduler, or all workers, are gone.
@@ -165,76 +139,69 @@ class Dispatcher:
             task, future = self._ended.get(timeout=_POLL)
         except Empty:
             return None
-        worker = task.worker
         if future is not task.future:  # an attempt that was given up
             return None
-        if not task.is_done:
+        if future is not None:
             self._fetch(task)
         if not task.is_done:
             return None
+        worker = task.worker
         self._release(task)
-        if worker is not None and worker.state == "new":
+        if worker is not None and worker.state == _NEW:
             self._admit(worker, task)
             return None
         return task
 
     def _look(self) -> None:
         """See which workers came and went."""
-        place = self._client.scheduler.address
+        scheduler = self._client.scheduler
         try:
-            identity = self._client.scheduler.identity
-            found = self._client.sync(identity, callback_timeout=_SILENCE)["workers"]
+            found = self._client.sync(scheduler.identity, callback_timeout=_SILENCE)
         except Exception as error:  # of sockets, of Dask, and of its event loop
             raise EvalkitError(
-                f"the scheduler at {place} is lost: {described(error)}"
+                f"the scheduler at {scheduler.address} is lost: {described(error)}"
             ) from error
-        for address in [known for known in self._known if known not in found]:
-            self._lose(self._known.pop(address))
-        for address, facts in found.items():
+        for address in [each for each in self._known if each not in found["workers"]]:
+            worker = self._known.pop(address)
+            self.lost += worker.state != _REFUSED
+            if worker.task is not None:
+                self._repeat(worker.task, worker)
+        for address, facts in found["workers"].items():
             if address not in self._known and facts["status"] == "running":
                 name = f"worker {facts['name']} at {address}"
                 worker = _Worker(name, address, facts["resources"])
                 self._known[address] = worker
-                request = pickle.dumps((check, (self._place,)))
+                request = pickle.dumps((check, self._place))
                 self._begin(Task(f"check of {name}", request), worker)
         self._looked = now = time.monotonic()
-        if self.workers or self._in("new"):
+        if self.workers or self._in(_NEW):
             self._had_worker = now
         elif now - self._had_worker > self._wait:
             lost = f" ({self.lost} lost)" if self.lost else ""
             raise EvalkitError(
-                f"the scheduler at {place} has no worker{lost} since {self._wait:g} s. "
-                "Start workers, or wait longer with wait=SECONDS"
+                f"the scheduler at {scheduler.address} has had no worker{lost} for "
+                f"{self._wait:g} s. Start workers, or wait longer with wait=SECONDS"
             )
 
-    def _lose(self, worker: _Worker) -> None:
-        """Give the task of a worker that is gone to another one."""
-        task = worker.task
-        self.lost += worker.state == "checked"
-        if task is not None:
-            self._release(task)
-            if worker.state == "checked":
-                self._repeat(task, worker.name)
-
-    def _repeat(self, task: Task, lost: str) -> None:
+    def _repeat(self, task: Task, worker: _Worker) -> None:
         """Run a task again whose worker is gone, or fail it."""
+        self._release(task)
+        if worker.state == _NEW:
+            return
         task.losses += 1
         if task.losses <= ALLOWED_FAILURES:
             self._waiting.appendleft(task)
-        else:
-            self._kill(task, lost)
-            self._ended.put((task, None))
-
-    def _kill(self, task: Task, last: str) -> None:
+            return
         task.is_done = True
         task.error = LostWorkerError(
             f"{task.name}: {task.losses} workers died while they ran it, the last was "
-            f"{last}. They may need more memory"
+            f"{worker.name}. They may need more memory"
         )
+        self._ended.put((task, None))
 
     def _feed(self) -> None:
         """Give each free worker a task."""
-        for worker in self._in("checked"):
+        for worker in self._in(_CHECKED):
             if worker.task is None:
                 task = next(filter(worker.fits, self._waiting), None)
                 if task is not None:
@@ -259,27 +226,24 @@ class Dispatcher:
             task.worker.task = None
         future, task.future, task.worker = task.future, None, None
         if future is not None and not task.is_done:
-            future.cancel()
+            with suppress(Exception):  # the scheduler may be gone
+                future.cancel()
 
     def _fetch(self, task: Task) -> None:
         """Take the reply of a task that ended."""
+        from distributed import CancelledError
         from distributed.scheduler import KilledWorker
 
-        future = task.future
+        assert task.worker is not None
         try:
-            if future.status == "cancelled":  # by the scheduler, which started anew
-                self._looked = 0.0
-                self._release(task)
-                self._repeat(task, "the scheduler")
-                return
-            task.value, error = pickle.loads(future.result(timeout=_FETCH))
+            task.value, error = pickle.loads(task.future.result(timeout=_FETCH))
         except TimeoutError:  # the worker that holds it may be gone
             self._looked = 0.0
-            self._ended.put((task, future))
+            self._ended.put((task, task.future))
             return
-        except KilledWorker as killed:
-            task.losses += killed.allowed_failures + 1
-            self._kill(task, killed.last_worker.address)
+        except (CancelledError, KilledWorker):  # its worker or scheduler started anew
+            self._looked = 0.0
+            self._repeat(task, task.worker)
             return
         except Exception as failure:  # a worker cannot import `run`, for example
             error = failure
@@ -292,14 +256,13 @@ class Dispatcher:
 
     def _admit(self, worker: _Worker, checking: Task) -> None:
         """Give a worker tasks, or refuse it with what differs."""
+        facts, token = checking.value or (self._facts, self._token)
+        problems = differences(self._facts, facts)
         if checking.error is not None:
-            problems = [str(checking.error)]
-        else:
-            facts, token = checking.value
-            problems = differences(self._facts, facts)
-            if token != self._token:
-                problems.append(f"it cannot read the store at {self._place}: {token}")
-        worker.state = "refused" if problems else "checked"
+            problems.append(str(checking.error))
+        if token != self._token:
+            problems.append(f"it cannot read the store: {token}")
+        worker.state = _REFUSED if problems else _CHECKED
         if problems:
             text = f"{worker.name} gets no work: {'; '.join(problems)}"
             if not self._is_started:

@@ -1,96 +1,27 @@
-"""What an engine does: runs functions elsewhere, and gives back what they return."""
+"""The base class of engines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from contextlib import nullcontext
+from typing import Any
 
-from evalkit.errors import EvalkitError
-from evalkit.hookspecs import hookspec
-
-
-class LostWorkerError(EvalkitError):
-    """A task killed its workers more often than the engine allows."""
+from evalkit import Result
+from evalkit_engines_dask.evaluation import evaluate_on
+from evalkit_engines_dask.tasks import Tasks
 
 
-class EngineSpec:
-    """Hooks of an engine."""
+class Engine(Tasks):
+    """Base class of engines: it evaluates in parts, each a task."""
 
-    @hookspec(firstresult=True)
-    def submit(
-        self,
-        function: Callable[..., Any],
-        *arguments: Any,
-        name: str,
-        resources: Mapping[str, float],
-    ) -> Any:
-        """Start a call on any worker.
+    def evaluate(self, *arguments: Any, **options: Any) -> Result:
+        """Do what `evalkit.evaluate_with` does, in parts.
 
         Args:
-            function: Function of a module that workers can import.
-            arguments: Arguments that can be pickled.
-            name: What a person reads of the task, such as `part 3 of preds.jsonl`.
-            resources: Resources that the worker must have, such as `{"gpu": 1}`.
+            *arguments: Dataset, predictions and options.
+            **options: Further arguments of `evaluate_with`.
 
         Returns:
-            A task, for `gather` and `cancel`.
-
-        Raises:
-            EvalkitError: No worker has the resources.
+            The result. Its examples lie in the run folder only.
         """
-
-    @hookspec(firstresult=True)
-    def gather(
-        self, tasks: Sequence[Any], done: Callable[[int, Any], None]
-    ) -> list[Any]:
-        """Wait for tasks.
-
-        Args:
-            tasks: Tasks of this engine.
-            done: Called with the place of a task and its value, as each ends.
-
-        Returns:
-            The values in the order of the tasks.
-
-        Raises:
-            EvalkitError: The first failure of a task; the others are canceled.
-            LostWorkerError: A task killed its workers.
-        """
-        raise NotImplementedError
-
-    @hookspec(firstresult=True)
-    def cancel(self, tasks: Sequence[Any]) -> None:
-        """Stop tasks and forget them.
-
-        Args:
-            tasks: Tasks of this engine.
-        """
-
-
-class EngineAttributes:
-    """Attributes of an engine."""
-
-    workers: int
-    """Number of processes that run tasks."""
-    store: str
-    """Folder or URI that the driver and all workers read and write."""
-    resources: Mapping[str, float]
-    """Resources that each scoring task needs, such as `{"gpu": 1}`."""
-    lost: int
-    """Number of workers that were lost so far."""
-
-
-class Engine:
-    """Base class of engines. It is entered before and left after it is used."""
-
-    workers: int = 1
-    store: str = ""
-    resources: Mapping[str, float] = {}
-    lost: int = 0
-
-    def __enter__(self) -> Self:
-        """Start or join the workers."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Stop what was started."""
+        with nullcontext() if self.is_running else self:
+            return evaluate_on(self, *arguments, **options)

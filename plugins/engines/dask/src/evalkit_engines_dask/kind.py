@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from evalkit.catalog import Kind
-from evalkit_engines_dask.engine import Engine, EngineAttributes, EngineSpec
+from evalkit_engines_dask.engine import Engine
+from evalkit_engines_dask.tasks import EngineAttributes, EngineSpec
 
 ENGINES = Kind(
     "engines",

@@ -25,6 +25,9 @@ ONE_THREAD = {f"{library}_THREADS": "1" for library in _LIBRARIES}
 
 _START = "import sys; sys.path[:] = {!r}; import {} as local; local.serve(*{!r})"
 
+_GRACE = 5.0
+"""Seconds that the cluster gets to end."""
+
 
 @contextmanager
 def local_cluster(workers: int | None, memory: str | None) -> Iterator[tuple[str, str]]:
@@ -58,24 +61,33 @@ def local_cluster(workers: int | None, memory: str | None) -> Iterator[tuple[str
             raise EvalkitError("the local cluster did not start. See the error above")
         yield address, folder
     finally:
-        os.killpg(process.pid, signal.SIGKILL)  # not yet waited for, so it exists
-        process.communicate()
+        try:
+            process.communicate(timeout=_GRACE)  # which closes its standard input
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def serve(workers: int | None, memory: str | None, folder: str) -> None:
     """Run a cluster in this process until the driver is gone."""
     import multiprocessing
+    from multiprocessing import resource_tracker
 
-    replies = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a plugin prints must not fill the pipe to the driver
+    replies, errors = os.fdopen(os.dup(1), "w"), os.dup(2)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    resource_tracker.ensure_running()  # it would report what killed workers left
+    os.dup2(errors, 2)
+    os.dup2(errors, 1)  # what a plugin prints must not fill the pipe to the driver
     with _cluster(workers, memory, folder) as cluster:
         print(cluster.scheduler_address, file=replies, flush=True)
         sys.stdin.read()
-        for worker in multiprocessing.active_children():
+        for worker in (children := multiprocessing.active_children()):
             worker.kill()
+        for worker in children:
+            worker.join()
         shutil.rmtree(folder, ignore_errors=True)
-        os.killpg(0, signal.SIGKILL)
+        os.killpg(0, signal.SIGTERM)  # which the tracker ignores
 
 
 def _cluster(workers: int | None, memory: str | None, folder: str) -> Any:
@@ -85,6 +97,7 @@ def _cluster(workers: int | None, memory: str | None, folder: str) -> Any:
     import distributed
 
     settings = {
+        "distributed.deploy.lost-worker-timeout": "1 day",  # or nothing restarts it
         "distributed.scheduler.worker-ttl": None,  # a worker may be busy for long
         "distributed.worker.memory.target": False,
         "distributed.worker.memory.spill": False,

@@ -1,0 +1,134 @@
+"""Parts of data and predictions, and what they are identified by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from evalkit.examples.fingerprints import DataIdentity, fingerprint
+from evalkit.examples.rows import ExampleRows
+from evalkit.plugins.bound import BoundDataset
+from evalkit.reading.digests import (
+    BlockFacts,
+    block_count,
+    cut,
+    join_blocks,
+    read_block,
+)
+from evalkit.reading.file_parts import FilePart
+from evalkit.reading.formats import Format, detect_format, is_data_set
+from evalkit.reading.sharded import files_of
+from evalkit_engines_dask.tasks import Tasks
+
+PART_BYTES = 64 << 20
+"""Bytes of a part: of JSON lines, or of row groups as they are unpacked."""
+
+
+class Source(NamedTuple):
+    """A file, or shards, with what is read of it in parts."""
+
+    path: Path
+    parts: tuple[Path, ...]
+    files: tuple[int, ...]
+    """Number of the file of each part."""
+    hashes: tuple[Mapping[str, str], ...]
+    """Name and digest of each file."""
+    bytes: int
+
+
+def read_sources(engine: Tasks, paths: Sequence[Path | None]) -> list[Source | None]:
+    """Hash files and cut them into parts.
+
+    Args:
+        engine: What hashes blocks.
+        paths: Files, shards or folders of data; None for what is no file.
+
+    Returns:
+        For each path what is read of it.
+    """
+    tasks, places = [], []
+    for path in filter(None, paths):
+        if is_data_set(path):
+            continue
+        for file in files_of(path):
+            for number in range(block_count(file)):
+                name = f"block {number} of {file}"
+                tasks.append(engine.submit(read_block, (file, number), name, {}))
+                places.append((path, file))
+    blocks: dict[tuple[Path, Path], list[BlockFacts]] = {}
+    for place, facts in zip(places, engine.gather(tasks, _nothing), strict=True):
+        blocks.setdefault(place, []).append(facts)
+    return [
+        None
+        if path is None
+        else _source(path, {f: b for (p, f), b in blocks.items() if p is path})
+        for path in paths
+    ]
+
+
+def _nothing(_place: int, _value: object) -> None:
+    pass
+
+
+def _source(path: Path, blocks: Mapping[Path, list[BlockFacts]]) -> Source:
+    parts: list[Path] = []
+    numbers: list[int] = []
+    hashes, size = [], 0
+    if is_data_set(path):
+        return Source(path, (path,), (0,), (), PART_BYTES)
+    for number, file in enumerate(files_of(path)):
+        found, unpacked = _parts_of(file, blocks[file])
+        parts += found
+        numbers += [number] * len(found)
+        hashes.append({"name": file.name, "sha256": join_blocks(blocks[file])})
+        size += unpacked
+    return Source(path, tuple(parts), tuple(numbers), tuple(hashes), size)
+
+
+def _parts_of(file: Path, blocks: Sequence[BlockFacts]) -> tuple[list[Path], int]:
+    """Return parts of a file, and its bytes."""
+    kind, size = detect_format(file), sum(each.size for each in blocks)
+    if kind is Format.PARQUET:
+        return _row_groups(file)
+    if kind is not Format.JSON_LINES or not _is_plain(file) or len(blocks) < 2:
+        return [file], size
+    ranges = cut(blocks)
+    return [FilePart.of_bytes(file, *each) for each in ranges], size
+
+
+def _row_groups(file: Path) -> tuple[list[Path], int]:
+    import pyarrow.parquet
+
+    metadata = pyarrow.parquet.read_metadata(file)
+    parts: list[Path] = []
+    groups: list[int] = []
+    first, rows, size, total = 1, 0, 0, 0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        groups.append(number)
+        rows, size = rows + group.num_rows, size + group.total_byte_size
+        if size >= PART_BYTES or number == metadata.num_row_groups - 1:
+            parts.append(FilePart.of_row_groups(file, groups, first))
+            total += size
+            first, rows, size, groups = first + rows, 0, 0, []
+    return parts or [file], total
+
+
+def _is_plain(file: Path) -> bool:
+    """Tell whether lines of a file are bytes of it: not packed, and not UTF-16."""
+    with file.open("rb") as stream:
+        return stream.read(1) in (b"{", b"\xef", b" ", b"\n")
+
+
+def identify(dataset: BoundDataset, source: Source) -> DataIdentity:
+    """Return what tells the data of a file from others."""
+    hashes: Future[tuple[Mapping[str, str], ...]] = Future()
+    hashes.set_result(source.hashes)
+    known = None if is_data_set(source.path) else hashes
+    return fingerprint(
+        dataset, ExampleRows(pl.DataFrame(), path=source.path, hashes=known)
+    )

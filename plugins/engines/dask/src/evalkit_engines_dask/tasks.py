@@ -1,0 +1,105 @@
+"""What an engine does: runs functions elsewhere, and gives back what they return."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from evalkit.errors import EvalkitError
+from evalkit.hookspecs import hookspec
+
+
+class LostWorkerError(EvalkitError):
+    """A task killed its workers more often than the engine allows."""
+
+
+class EngineSpec:
+    """Hooks of an engine."""
+
+    @hookspec(firstresult=True)
+    def submit(
+        self,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        name: str,
+        resources: Mapping[str, float],
+    ) -> Any:
+        """Start a call on any worker.
+
+        Args:
+            function: Function of a module that workers can import.
+            arguments: Its arguments, which can be pickled.
+            name: What a person reads of the task, such as `part 3 of preds.jsonl`.
+            resources: Resources that the worker must have, such as `{"gpu": 1}`.
+
+        Returns:
+            A task, for `gather` and `cancel`.
+
+        Raises:
+            EvalkitError: No worker has the resources.
+        """
+
+    @hookspec(firstresult=True)
+    def gather(
+        self, tasks: Sequence[Any], done: Callable[[int, Any], None]
+    ) -> list[Any]:
+        """Wait for tasks.
+
+        Args:
+            tasks: Tasks of this engine.
+            done: Called with the place of a task and its value, as each ends.
+
+        Returns:
+            The values in the order of the tasks.
+
+        Raises:
+            EvalkitError: The first failure of a task; the others are canceled.
+            LostWorkerError: A task killed its workers.
+        """
+        raise NotImplementedError
+
+    @hookspec(firstresult=True)
+    def cancel(self, tasks: Sequence[Any]) -> None:
+        """Stop tasks and forget them.
+
+        Args:
+            tasks: Tasks of this engine.
+        """
+
+
+class EngineAttributes:
+    """Attributes of an engine."""
+
+    workers: int
+    """Number of processes that run tasks."""
+    store: str
+    """Folder or URI that the driver and all workers read and write."""
+    resources: Mapping[str, float]
+    """Resources that each scoring task needs, such as `{"gpu": 1}`."""
+    lost: int
+    """Number of workers that were lost so far."""
+
+
+class Tasks:
+    """What runs tasks. It is entered before and left after it is used."""
+
+    workers: int = 1
+    store: str = ""
+    parts: int | None = None
+    """Number of parts that examples are scored in. Default: by size and workers."""
+    resources: Mapping[str, float] = {}
+    lost: int = 0
+    is_running: bool = False
+    """Whether it was entered."""
+
+    if TYPE_CHECKING:
+        submit: Callable[..., Any]
+        gather: Callable[..., list[Any]]
+        cancel: Callable[[Sequence[Any]], None]
+
+    def __enter__(self) -> Self:
+        """Start or join the workers."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop what was started."""

@@ -57,12 +57,7 @@ from evalkit_engines_dask.data import (
 from evalkit_engines_dask.plan import Inferred, Plan, Survey, Task
 from evalkit_engines_dask.responses import ResponsePart, read_part
 from evalkit_engines_dask.scoring import Key, Scored, score_bucket
-from evalkit_engines_dask.sources import (
-    PART_BYTES,
-    Source,
-    identify,
-    read_sources,
-)
+from evalkit_engines_dask.sources import PART_BYTES, Source, identify, read_sources
 from evalkit_engines_dask.store import attempt, load, save
 from evalkit_engines_dask.tasks import Tasks
 from evalkit_engines_dask.types import common_type
@@ -248,10 +243,7 @@ class _Run:
         return scored
 
     def _score_buckets(
-        self,
-        files: _Files,
-        buckets: Sequence[int],
-        inferred: Inferred | None,
+        self, files: _Files, buckets: Sequence[int], inferred: Inferred | None
     ) -> list[Scored]:
         tasks = [
             self._engine.submit(

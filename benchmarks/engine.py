@@ -147,7 +147,9 @@ def measure(code: str, *arguments: str, **variables: str) -> Figure:
 def _family(pid: int) -> list[int]:
     """Return a process and all below it."""
     try:
-        lines = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+        lines = [
+            path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")
+        ]
     except OSError:
         return [pid]
     return [pid, *(p for line in lines for c in line.split() for p in _family(int(c)))]
@@ -170,8 +172,14 @@ def _seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def compare(name: str, runs: int, code: str, budgets: Mapping[str, float], *given: Any,
-            **variables: str) -> None:
+def compare(
+    name: str,
+    runs: int,
+    code: str,
+    budgets: Mapping[str, float],
+    *given: Any,
+    **variables: str,
+) -> None:
     """Run one process and two workers in turn, and print what they took."""
     figures: dict[int, list[Figure]] = {0: [], 2: []}
     for _ in range(runs):
@@ -222,12 +230,16 @@ def main() -> None:
             write_plugin(folder, chosen.slow, 1_000)
             name = f"{chosen.slow:,} rows of a metric of 1 ms"
             data = str(folder / "data.jsonl")
-            compare(name, chosen.runs, SLOW, {"wall": 1 / 1.8}, data, PYTHONPATH=str(folder))
+            compare(
+                name, chosen.runs, SLOW, {"wall": 1 / 1.8}, data, PYTHONPATH=str(folder)
+            )
         else:
             for form in chosen.forms:
                 files = write_rows(folder, chosen.rows, form)
                 name = f"{chosen.rows:,} rows, {form}"
-                compare(name, chosen.runs, EVALUATE, SHUFFLED, *files, str(folder / "runs"))
+                compare(
+                    name, chosen.runs, EVALUATE, SHUFFLED, *files, str(folder / "runs")
+                )
 
 
 if __name__ == "__main__":

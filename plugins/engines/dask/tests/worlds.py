@@ -374,22 +374,26 @@ def write_lines(random: Random, path: Path, rows: list[Row]) -> None:
 class Plain(Engine):
     """An engine that calls functions itself, in any order, and some of them twice."""
 
-    def __init__(self, workers: int = 1, store: str = "", seed: int = 0) -> None:
-        self.workers, self.store, self.random = workers, store, Random(seed)
+    is_running = True
 
-    def submit(self, *call: Any, name: str, resources: Mapping[str, float]) -> bytes:
+    def __init__(self, parts: int, store: Path, seed: int = 0) -> None:
+        self.parts, self.store, self.random = parts, str(store), Random(seed)
+
+    def submit(  # type: ignore[override]
+        self, function: Any, arguments: Any, name: str, resources: Any
+    ) -> bytes:
         """Pickle a call, as other engines do."""
         assert name
-        return pickle.dumps(call)
+        return pickle.dumps((function, arguments))
 
-    def gather(
+    def gather(  # type: ignore[override]
         self, tasks: Sequence[bytes], done: Callable[[int, Any], None]
     ) -> list[Any]:
         """Call them; the results of lost attempts are thrown away."""
         values: dict[int, Any] = {}
         for place in self.random.sample(range(len(tasks)), len(tasks)):
             for _ in range(self.random.choice((1, 1, 1, 2))):
-                function, *arguments = pickle.loads(tasks[place])
+                function, arguments = pickle.loads(tasks[place])
                 result = pickle.dumps(function(*arguments))
             values[place] = pickle.loads(result)
             done(place, values[place])
@@ -407,6 +411,9 @@ def outcome(world: World, out: Path, **arguments: Any) -> Outcome:
     try:
         found = evalkit.evaluate(**world.arguments, out=out, **arguments)
     except EvalkitError as error:
+        result = getattr(error, "result", None)
+        if result is not None:
+            error.result = read_run(result.path)  # type: ignore[attr-defined]
         return error
     assert found.path is not None
     return read_run(found.path)
@@ -428,29 +435,40 @@ def differences(found: Outcome, known: Outcome, reordered: bool = False) -> list
 def compare(
     found: evalkit.Result, known: evalkit.Result, reordered: bool
 ) -> Iterator[str]:
-    own = ["timings", "files"]
-    own += ["fingerprint", "data", "predictions", "components"] if reordered else []
-    records, scores, problems, examples = [], [], [], []
-    for one in (found, known):
-        record = one.record.to_dict() | {"notices": sorted(one.notices)}
-        records.append({key: record[key] for key in record if key not in own})
-        scores.append({(s.metric, s.tag, s.aggregate): s._asdict() for s in one.scores})
-        lines = (p._replace(line=None) if reordered else p for p in one.problems)
-        problems.append(Counter(map(repr, lines)))
-        rows = [] if one.examples is None else one.examples.to_dicts()
-        rows.sort(key=lambda row: (row["id"], row["replication"] or ""))
-        examples.append(rows)
-    for one, other in (records, *zip(*map(dict.values, scores), strict=False)):
-        for key in one.keys() | other.keys():
-            if not is_same(one.get(key), other.get(key)):
-                where = [one.get("metric"), one.get("tag"), one.get("aggregate"), key]
-                yield f"{where}: {one.get(key)} != {other.get(key)}"
-    if [*scores[0]] != [*scores[1]]:
-        yield f"scores: {[*scores[0]]} != {[*scores[1]]}"
-    for less, more in (problems, problems[::-1]):
-        yield from (f"problem: {text}" for text in more - less)
-    if not is_same(*examples):
-        yield f"examples: {examples[0]} != {examples[1]}"
+    one, other = (_tables(each, reordered) for each in (found, known))
+    for name in one:
+        if [*one[name]] != [*other[name]]:
+            only = one[name].keys() ^ other[name].keys()
+            yield f"{name}: {(only and f'only in one: {only}') or 'another order'}"
+        for key in one[name].keys() & other[name].keys():
+            pair = one[name][key], other[name][key]
+            if not is_same(*pair):
+                yield f"{name} {key}: {pair[0]} != {pair[1]}"
+
+
+def _tables(result: evalkit.Result, reordered: bool) -> dict[str, Row]:
+    """Return all that a result holds, by names and by keys."""
+    own = {"timings", "files", "notices"}
+    if reordered:
+        own |= {"fingerprint", "data", "predictions", "components"}
+    record = result.record.to_dict()
+    problems = Counter(
+        repr(one._replace(line=None) if reordered else one) for one in result.problems
+    )
+    rows = [] if result.examples is None else result.examples.to_dicts()
+    rows.sort(key=lambda row: (row["id"], row["replication"] or ""))
+    columns = {name: [row[name] for row in rows] for name in (rows or [{}])[0]}
+    return {
+        "record": {key: record[key] for key in sorted({*record} - own)},
+        "notices": dict.fromkeys(sorted(result.notices)),
+        "scores": {
+            (score.metric, score.tag, score.aggregate, field): value
+            for score in result.scores
+            for field, value in score._asdict().items()
+        },
+        "problems": {text: problems[text] for text in sorted(problems)},
+        "examples": columns,
+    }
 
 
 def is_same(one: Any, other: Any) -> bool:

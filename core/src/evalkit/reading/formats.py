@@ -55,17 +55,10 @@ _ID_COLUMNS = {key.encode() for key in EXAMPLE_ID_KEYS}
 _COMPRESSED = (".gz", ".zst", ".zstd")
 _PLAIN_SUFFIXES = (".txt", ".out", ".pred")
 _UNSUPPORTED = {
-    ".zip": "unpack it first",
-    ".tar": "unpack it first",
-    ".tgz": "unpack it first",
-    ".bz2": "decompress it, or use gzip or Zstandard",
-    ".xz": "decompress it, or use gzip or Zstandard",
-    ".7z": "unpack it first",
-    ".xlsx": "save it as CSV",
-    ".xls": "save it as CSV",
-    ".pkl": "write it as JSON lines or Parquet",
-    ".pickle": "write it as JSON lines or Parquet",
-    ".npy": "write it as JSON lines or Parquet",
+    **dict.fromkeys((".zip", ".tar", ".tgz", ".7z"), "unpack it first"),
+    **dict.fromkeys((".bz2", ".xz"), "decompress it, or use gzip or Zstandard"),
+    **dict.fromkeys((".xlsx", ".xls"), "save it as CSV"),
+    **dict.fromkeys((".pkl", ".npy"), "write it as JSON lines or Parquet"),
 }
 
 

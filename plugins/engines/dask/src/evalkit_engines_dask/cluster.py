@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import pickle
 import secrets
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from ipaddress import ip_address
@@ -17,10 +16,11 @@ from pydantic import BeforeValidator, Field
 import evalkit
 from evalkit.catalog import described
 from evalkit.errors import EvalkitError
-from evalkit.places import is_remote, join, put
+from evalkit.places import is_remote
 from evalkit_engines_dask.dispatch import Dispatcher, Task
 from evalkit_engines_dask.engine import Engine
 from evalkit_engines_dask.local import local_cluster
+from evalkit_engines_dask.store import attempt, save
 
 
 def _quantities(value: Any) -> Any:
@@ -95,7 +95,7 @@ class Dask(Engine):
         self.store = self.parameters.store
         self._given = client
         self._tasks: Dispatcher | None = None
-        self._stack, self._depth = ExitStack(), 0
+        self._stack = ExitStack()
 
     @property
     def workers(self) -> int:  # type: ignore[override]
@@ -113,11 +113,9 @@ class Dask(Engine):
         return self._tasks.lost if self._tasks else 0
 
     def __enter__(self) -> Self:
-        """Start or join the workers, and check them, unless that is done."""
-        self._depth += 1
+        """Start or join the workers, and check them."""
         try:
-            if self._depth == 1:
-                self._start()
+            self._start()
         except BaseException:
             self.__exit__()
             raise
@@ -140,12 +138,8 @@ class Dask(Engine):
             self.store = str(Path(self.store).resolve())
         client = client or self._connect(address)
         token = secrets.token_hex(16)
-        place = join(self.store, f"check-{secrets.token_hex(4)}")
-        with tempfile.NamedTemporaryFile("w") as file:
-            file.write(token)
-            file.flush()
-            put(Path(file.name), place)
-        self._tasks = Dispatcher(client, place, token, given.wait)
+        name = save(self.store, attempt("check"), token)
+        self._tasks = Dispatcher(client, (self.store, name), token, given.wait)
         stack.callback(self._tasks.end)
         self._tasks.start(given.workers or 1)
 
@@ -170,10 +164,8 @@ class Dask(Engine):
 
     def __exit__(self, *_: object) -> None:
         """Leave the workers, and end those that were started."""
-        self._depth -= 1
-        if not self._depth:
-            self._tasks = None
-            self._stack.close()
+        self._tasks = None
+        self._stack.close()
 
     def submit(
         self,

@@ -66,7 +66,7 @@ class Dispatcher:
 
     Args:
         client: Client of the scheduler.
-        place: Path or URI of the token that workers must read.
+        place: Store and name of the token that workers must read.
         token: The token.
         wait: Seconds to wait for a worker while there is none.
 
@@ -74,7 +74,9 @@ class Dispatcher:
         lost: Number of workers that are gone.
     """
 
-    def __init__(self, client: Any, place: str, token: str, wait: float) -> None:
+    def __init__(
+        self, client: Any, place: tuple[str, str], token: str, wait: float
+    ) -> None:
         self.lost = 0
         self._client, self._wait = client, wait
         self._place, self._token, self._facts = place, token, describe()
@@ -169,7 +171,7 @@ class Dispatcher:
                 name = f"worker {facts['name']} at {address}"
                 worker = _Worker(name, address, facts["resources"])
                 self._known[address] = worker
-                request = pickle.dumps((check, (self._place,)))
+                request = pickle.dumps((check, self._place))
                 self._begin(Task(f"check of {name}", request), worker)
         self._looked = now = time.monotonic()
         if self.workers or self._in(_NEW):
@@ -259,7 +261,7 @@ class Dispatcher:
         if checking.error is not None:
             problems.append(str(checking.error))
         if token != self._token:
-            problems.append(f"it cannot read the store at {self._place}: {token}")
+            problems.append(f"it cannot read the store: {token}")
         worker.state = _REFUSED if problems else _CHECKED
         if problems:
             text = f"{worker.name} gets no work: {'; '.join(problems)}"

@@ -311,10 +311,7 @@ class _Run:
         return scored
 
     def _score_buckets(
-        self,
-        files: _Files,
-        buckets: Sequence[int],
-        inferred: Inferred | None,
+        self, files: _Files, buckets: Sequence[int], inferred: Inferred | None
     ) -> list[Scored]:
         tasks = [
             self._engine.submit(

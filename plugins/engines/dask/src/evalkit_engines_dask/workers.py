@@ -14,7 +14,7 @@ from pathlib import Path
 
 from evalkit.catalog import described, find_components
 from evalkit.errors import EvalkitError
-from evalkit.places import local
+from evalkit_engines_dask.store import load
 
 
 def run(request: bytes) -> bytes:
@@ -65,17 +65,10 @@ def _digest(module: Path) -> str:
     return digest.hexdigest()
 
 
-def check(place: str) -> tuple[dict[str, str], str]:
-    """Describe this worker, and read the driver's token.
-
-    Args:
-        place: Path or URI of the token.
-
-    Returns:
-        The description, and the token or why it cannot be read.
-    """
+def check(store: str, name: str) -> tuple[dict[str, str], str]:
+    """Return what this worker is, and the driver's token or why it cannot be read."""
     try:
-        return describe(), local(place).read_text()
+        return describe(), str(load(store, name))
     except (EvalkitError, OSError) as error:
         return describe(), described(error)
 

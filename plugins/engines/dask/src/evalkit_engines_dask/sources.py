@@ -23,6 +23,7 @@ from evalkit.reading.digests import (
 from evalkit.reading.file_parts import FilePart
 from evalkit.reading.formats import Format, detect_format, is_data_set
 from evalkit.reading.sharded import files_of
+from evalkit.reading.streams import has_plain_bytes
 from evalkit_engines_dask.tasks import Tasks
 
 PART_BYTES = 64 << 20
@@ -82,26 +83,28 @@ def _source(path: Path, blocks: Mapping[Path, list[BlockFacts]]) -> Source:
     if is_data_set(path):
         return Source(path, (path,), (0,), (), PART_BYTES)
     for number, file in enumerate(files_of(path)):
-        found, unpacked = _parts_of(file, blocks[file])
+        sha256 = join_blocks(blocks[file])
+        found, unpacked = _parts_of(file, blocks[file], sha256)
         parts += found
         numbers += [number] * len(found)
-        hashes.append({"name": file.name, "sha256": join_blocks(blocks[file])})
+        hashes.append({"name": file.name, "sha256": sha256})
         size += unpacked
     return Source(path, tuple(parts), tuple(numbers), tuple(hashes), size)
 
 
-def _parts_of(file: Path, blocks: Sequence[BlockFacts]) -> tuple[list[Path], int]:
-    """Return parts of a file, and its bytes."""
+def _parts_of(
+    file: Path, blocks: Sequence[BlockFacts], sha256: str
+) -> tuple[list[Path], int]:
+    """Return parts of a file, which know its digest, and its bytes."""
     kind, size = detect_format(file), sum(each.size for each in blocks)
     if kind is Format.PARQUET:
-        return _row_groups(file)
-    if kind is not Format.JSON_LINES or not _is_plain(file) or len(blocks) < 2:
+        return _row_groups(file, sha256)
+    if kind is not Format.JSON_LINES or not has_plain_bytes(file):
         return [file], size
-    ranges = cut(blocks)
-    return [FilePart.of_bytes(file, *each) for each in ranges], size
+    return [FilePart.of_bytes(file, *each, sha256) for each in cut(blocks)], size
 
 
-def _row_groups(file: Path) -> tuple[list[Path], int]:
+def _row_groups(file: Path, sha256: str) -> tuple[list[Path], int]:
     import pyarrow.parquet
 
     metadata = pyarrow.parquet.read_metadata(file)
@@ -113,16 +116,10 @@ def _row_groups(file: Path) -> tuple[list[Path], int]:
         groups.append(number)
         rows, size = rows + group.num_rows, size + group.total_byte_size
         if size >= PART_BYTES or number == metadata.num_row_groups - 1:
-            parts.append(FilePart.of_row_groups(file, groups, first))
+            parts.append(FilePart.of_row_groups(file, groups, first, sha256))
             total += size
             first, rows, size, groups = first + rows, 0, 0, []
     return parts or [file], total
-
-
-def _is_plain(file: Path) -> bool:
-    """Tell whether lines of a file are bytes of it: not packed, and not UTF-16."""
-    with file.open("rb") as stream:
-        return stream.read(1) in (b"{", b"\xef", b" ", b"\n")
 
 
 def identify(dataset: BoundDataset, source: Source) -> DataIdentity:

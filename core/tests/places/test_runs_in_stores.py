@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 from memory_store import MemoryStore
+from run_parts import in_parts
 
 import evalkit
 from evalkit import Result
 from evalkit.errors import StorageError
-from evalkit.runs import find_run, send_run
+from evalkit.runs import find_damage, find_run, send_run
 from evalkit.runs.listing import list_runs
 
 ROOT = "mem://b/runs"
@@ -51,6 +52,19 @@ def test_it_is_the_run_that_a_folder_would_hold(
         if name.name != "run.json":
             there = store.contents[f"{far.path}/{name.as_posix()}"]
             assert there == (near.path / name).read_bytes()
+
+
+def test_a_run_of_parts_is_written_from_their_store(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    parts = in_parts(evalkit.evaluate("mini", ANSWERS, model="m"), tmp_path)
+    for name, path in parts.part_files.items():
+        store.add(f"mem://b/store/{Path(path).name}", Path(path).read_bytes())
+        parts.part_files[name] = f"mem://b/store/{Path(path).name}"
+    path = parts.save(ROOT)
+    assert f"{path}/parts/00002/statistics/hits.parquet" in store.contents
+    assert evalkit.verify("m", folder=ROOT).agrees
+    assert find_damage(path) == []
 
 
 @pytest.mark.parametrize(

@@ -81,14 +81,6 @@ def test_a_model_has_any_name(tmp_path: Path, model: str, shown: str) -> None:
     assert evalkit.read_run(folder).model == model
 
 
-def test_a_run_that_is_not_at_its_place_was_not_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "rename", lambda *paths: None)  # as a plugin may
-    with pytest.raises(StorageError, match="cannot be written"):
-        result().save(tmp_path)
-
-
 def test_writers_at_once_write_a_whole_run_each(tmp_path: Path) -> None:
     start = threading.Barrier(8)
     failures: list[BaseException] = []

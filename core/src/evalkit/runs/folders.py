@@ -72,8 +72,6 @@ EXAMPLE_COLUMNS = ("id", "tags", "status")
 _SHOWN = 5
 _LONGEST_NAME = 120
 _LONGEST_MODEL = 60
-_CHUNK = 1 << 22
-"""Bytes of a file that are copied at once."""
 
 _UNSAFE = re.compile(r"[^\w.=,+ -]+", re.ASCII)
 """Characters that not every file system takes in a name."""
@@ -276,11 +274,11 @@ def find_damage(folder: Path) -> list[str]:
     Returns:
         What is wrong, a sentence for each file; empty where all is as it was written.
     """
+    folder, found = whole_run(folder), list[str]()
     try:
         record = read_record(folder)
     except StorageError as error:
         return [str(error)]
-    found = []
     for name, expected in record.files.items():
         try:
             if name.startswith("/") or ".." in name.split("/"):
@@ -336,10 +334,7 @@ def _publish_there(
         place = join(parent, next(names))
         while not _sent(Path(name), place, record):
             place = join(parent, next(names))
-    written = local_folder(place)
-    if written is None:
-        raise StorageError(f"{place}: the run was removed while being written")
-    return written, record
+    return runs_root(place), record
 
 
 def _names(record: RunRecord) -> Iterator[str]:
@@ -377,7 +372,6 @@ def _renamed(folder: Path, final: Path) -> bool:
     """Rename a folder, unless something is there already."""
     try:
         folder.rename(final)
-        (final / RUN_FILE).stat()  # a plugin may have replaced `os.rename`
         sync_folder(final.parent)
     except OSError as error:
         if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
@@ -447,7 +441,7 @@ def _copy_file(source: str | Path, path: Path) -> FileDigest:
         _storage_errors(f"{source}: cannot be copied into the run"),
         regular_file(local(source)) as stream,
     ):
-        return write_file(path, iter(partial(stream.read, _CHUNK), b""))
+        return write_file(path, iter(partial(stream.read, 1 << 22), b""))
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> FileDigest:

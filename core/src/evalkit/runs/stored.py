@@ -56,6 +56,7 @@ class StoredResult(Result):
         self.path = self._folder = path
         self.perturbed = None
         self.part_files = {}
+        self._first_rows: dict[str, int] = {}
 
     @cached_property
     def scores(self) -> tuple[Score, ...]:  # type: ignore[override]
@@ -63,10 +64,10 @@ class StoredResult(Result):
         from evalkit.base.columns import all_named
 
         types = {name: str(kind) for name, kind in scores_frame(()).schema.items()}
-        path, expected = self._folder / SCORES_FILE, self.record.files.get(SCORES_FILE)
-        if expected is None:
+        frame = self._table(SCORES_FILE, types)
+        if frame is None:
+            path = self._folder / SCORES_FILE
             raise StorageError(f"{path}: the run holds no digest of it")
-        frame = read_table(path, types, expected)
         return tuple(map(Score._make, frame.select(all_named(types)).iter_rows()))
 
     @cached_property
@@ -86,11 +87,7 @@ class StoredResult(Result):
     @cached_property
     def examples(self) -> pl.DataFrame | None:  # type: ignore[override]
         """One row for each example; None where the run folder has none."""
-        return self._table(EXAMPLES_FILE)
-
-    @cached_property
-    def _examples(self) -> dict[str, pl.DataFrame]:
-        return self._parts(EXAMPLES_FILE, EXAMPLE_COLUMNS)
+        return self._table(EXAMPLES_FILE, EXAMPLE_COLUMNS)
 
     @cached_property
     def responses(self) -> pl.DataFrame | None:
@@ -111,9 +108,9 @@ class StoredResult(Result):
     def tables(self) -> dict[str, pl.DataFrame]:  # type: ignore[override]
         """Tables that an analysis added, by file name."""
         own = (EXAMPLES_FILE, SCORES_FILE, RESPONSES_FILE)
-        names = [name for name in self.record.files if name not in own]
-        added = [name for name in names if re.fullmatch(r"[^/]+\.parquet", name)]
-        return {name: each for name in added if (each := self._table(name)) is not None}
+        added = re.compile(r"[^/]+\.parquet").fullmatch
+        names = [n for n in self.record.files if n not in own and added(n)]
+        return {name: each for name in names if (each := self._table(name)) is not None}
 
     @cached_property
     def problems(self) -> Problems:  # type: ignore[override]
@@ -133,35 +130,25 @@ class StoredResult(Result):
     def _table(
         self, name: str, columns: Sequence[str] | Mapping[str, str] = ()
     ) -> pl.DataFrame | None:
-        """Read a table, whole or in parts; positions are rows of all examples."""
+        """Read a table, whole or in parts; one that is not recorded is not read."""
         import polars as pl
 
-        is_own = name == EXAMPLES_FILE
-        parts = self._examples if is_own else self._parts(name, columns)
+        frames: list[pl.DataFrame] = []
         try:
-            if "position" in columns and "" not in parts:
-                row = 0
-                for part, examples in self._examples.items():
-                    if part in parts:
-                        moved = pl.col("position") + row
-                        parts[part] = parts[part].with_columns(moved)
-                    row += examples.height
-            return pl.concat(parts.values(), how="vertical_relaxed") if parts else None
-        except pl.exceptions.PolarsError as error:
+            for part, digest in self._digests.get(name, {}).items():
+                frame = read_table(self._folder / (part + name), columns, digest)
+                if part and "position" in columns and self.examples is not None:
+                    moved = pl.col("position") + self._first_rows[part]
+                    frame = frame.with_columns(moved)
+                if name == EXAMPLES_FILE:
+                    self._first_rows[part] = sum(each.height for each in frames)
+                frames.append(frame)
+            return pl.concat(frames, how="vertical_relaxed") if frames else None
+        except (KeyError, pl.exceptions.PolarsError) as error:
+            reason = str(error).partition("\n")[0]
             raise StorageError(
-                f"{self._folder}: the parts of {name} do not fit together: "
-                f"{str(error).partition(chr(10))[0]}"
+                f"{self._folder}: the parts of {name} do not fit together: {reason}"
             ) from error
-
-    def _parts(
-        self, name: str, columns: Sequence[str] | Mapping[str, str]
-    ) -> dict[str, pl.DataFrame]:
-        """Read a file, or that of each part; one that is not recorded is not read."""
-        digests = self._digests.get(name, {})
-        return {
-            part: read_table(self._folder / (part + name), columns, digest)
-            for part, digest in digests.items()
-        }
 
     @cached_property
     def _digests(self) -> dict[str, dict[str, recorded.FileDigest]]:

@@ -87,7 +87,7 @@ def find_wrong(
         tag: Only examples with this tag.
 
     Returns:
-        The wrong examples, the worst first, then in the data's order; without those
+        The wrong examples, the worst first, then in the run's order; without those
         that do not count.
 
     Raises:

@@ -146,9 +146,7 @@ def test_decimal256_is_refused_in_one_sentence(
             pa.ipc.new_file(file, table.schema) as out,
         ):
             out.write_table(table)
-    with pytest.raises(
-        DataError, match=r"m\.\w+: x(\.a)?: unsupported type decimal256"
-    ):
+    with pytest.raises(DataError, match=r"m\.\w+: x: unsupported type .*decimal256"):
         evalkit.evaluate(data=DATA, task="sentiment", predictions=path)
     assert "panicked" not in capfd.readouterr().err
 

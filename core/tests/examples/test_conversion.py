@@ -220,14 +220,7 @@ def test_a_converter_must_keep_the_id(declared: Any, given_id: str) -> None:
     [
         (
             {"cluster": "c"},
-            "returned the key 'cluster' for the example '1'; it takes id, answer, tags;"
-            " clusters are columns of the data, which the data set names in its "
-            "attribute `cluster`",
-        ),
-        (
-            {"weight": 2},
-            "returned the key 'weight' for the example '1'; it takes id, answer, tags;"
-            " metrics get other columns of the data by naming them in their `columns`",
+            "returned the key 'cluster' for the example '1'; it takes id, answer, tags",
         ),
         (
             {"tags": "ab"},

@@ -75,7 +75,8 @@ def test_plugins_are_listed_by_kind_in_order() -> None:
 def test_a_name_as_long_as_a_book_is_shown_short(fake_distribution: Any) -> None:
     fake_distribution("", {"evalkit.metrics": {"a" * 100_000: "M"}}, "odd-dist")
     [problem] = find_components().problems
-    assert problem.message.startswith(f"metrics/'{'a' * 80}…': not a legal name")
+    assert problem.message.startswith("metrics/aaa")
+    assert len(problem.message) < 400
 
 
 def test_a_name_declared_twice_by_one_distribution_is_its_first(

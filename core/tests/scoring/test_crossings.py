@@ -93,9 +93,9 @@ def test_all_columns_of_the_data_can_be_named(tmp_path: Path) -> None:
             file, [{"id": "1", "label": "yes"}], task="text-classification", by="Genre"
         )
     assert str(caught.value) == (
-        "--by Genre: 'Genre' is no facet of the tags and no column; did you mean "
-        "'genre'? there are: genre, answer, label, pred, prob, statement, tags, uid, "
-        "year"
+        "--by Genre: 'Genre' is no facet of the tags and no column; there are: "
+        "genre, answer, label, pred, prob, statement, tags, uid, year; did you mean "
+        "genre?"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 if TYPE_CHECKING:
@@ -117,9 +117,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-_OTHER = "(other)"
-
-
 def folded(label: str) -> str:
     """Return a label without case and surrounding blanks, in the Unicode form NFC."""
     composed = unicodedata.normalize("NFC", label.strip())
@@ -133,12 +130,4 @@ def by_form(labels: Iterable[str]) -> Mapping[str, str]:
         other = found.setdefault(folded(label), label)
         if other != label:
             raise ValueError(f"{other!r} and {label!r} are two labels of one form")
-    return found
-
-
-def other_label(labels: Collection[str]) -> str:
-    """Return `(other)`, in as many more brackets as make it none of the labels."""
-    found = _OTHER
-    while found in labels:
-        found = f"({found})"
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from evalkit.errors import UnknownPluginError
@@ -135,6 +135,13 @@ def facet_of(tag: str) -> tuple[str, str] | None:
     if colon and is_component_name(facet) and value and not value[0].isspace():
         return facet, value
     return None
+
+
+def unused_name(name: str, taken: Container[str | None]) -> str:
+    """Put a name in as many parentheses as it takes to differ from all others."""
+    while name in taken:
+        name = f"({name})"
+    return name
 
 
 def is_reserved(field: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from evalkit.base.label_fields import other_label
+from evalkit.base.names import unused_name
 
 if TYPE_CHECKING:
     from evalkit.base.jobs import Job
@@ -99,7 +99,7 @@ class MetricContext(NamedTuple):
 
         `(other)`, or `((other))` where that is a label.
         """
-        return other_label(self.labels) if self.labels else None
+        return unused_name("(other)", self.labels) if self.labels else None
 
 
 class NotScored(Exception):

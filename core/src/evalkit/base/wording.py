@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _SHOWN = 20
 
@@ -27,12 +26,18 @@ def first_of(texts: Sequence[str], most: int, separator: str = ", ") -> str:
     return separator.join(texts[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """End a sentence with the name that is nearest to another one, if one is near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, [*known], n=1, cutoff=0.7)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
 def absent_field(name: str, offered: Sequence[str]) -> str:
     """End a sentence: there is no field of this name, and which fields there are."""
-    hint = ""
-    if near := difflib.get_close_matches(name, offered, n=1, cutoff=0.75):
-        hint = f"; did you mean {near[0]!r}?"
-    elif offered:
+    hint = did_you_mean(name, offered)
+    if offered and not hint:
         has = ", ".join(offered[:_SHOWN]) + ("…" if len(offered) > _SHOWN else "")
         hint = f"; data and responses have {has}"
     return f"the field {name!r}, which was not given{hint}"

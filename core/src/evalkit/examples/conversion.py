@@ -29,23 +29,6 @@ PRED_CONVERTER = "pred_field_converter"
 _KEYS = {LABEL_CONVERTER: ("id", "answer", "tags"), PRED_CONVERTER: ("id", "pred")}
 """What a converter may give; all but `tags` must be there."""
 
-_INSTEAD = {
-    "cluster": "clusters are columns of the data, which the data set names in its "
-    "attribute `cluster`",
-    "pred": "predictions are given by pred_field_converter",
-    "answer": "answers are given by label_field_converter",
-    "uid": "the id is given as 'id'",
-}
-"""What to do about keys that a converter does not take."""
-
-_OTHER_KEYS = {
-    LABEL_CONVERTER: "metrics get other columns of the data by naming them in their "
-    "`columns`",
-    PRED_CONVERTER: "metrics get other fields of a response by naming them in their "
-    "`columns`",
-}
-"""The same of all other keys."""
-
 Declaration = Mapping[str, Any]
 
 
@@ -79,19 +62,14 @@ def _check_declaration(
     for key in declared:
         if key not in _KEYS[hook]:
             raise PluginContractError(
-                f"{bound.component.origin}: {hook} has the key {key!r}; "
-                f"{_what_it_takes(hook, key)}"
+                f"{bound.component.origin}: {hook} has the key {key!r}; it takes "
+                f"{', '.join(_KEYS[hook])}"
             )
     if hook == LABEL_CONVERTER and ("answer" in declared) == has_no_answers:
         problem = "declares no column for 'answer'"
         if has_no_answers:
             problem = "declares a column for 'answer', and its task has no answers"
         raise PluginContractError(f"{bound.component.origin}: {hook} {problem}")
-
-
-def _what_it_takes(hook: str, key: Any) -> str:
-    hint = _INSTEAD.get(key, _OTHER_KEYS[hook])
-    return f"it takes {', '.join(_KEYS[hook])}; {hint}"
 
 
 def declaration(
@@ -226,7 +204,8 @@ def _broken(hook: str, value: Any, uid: str, dtype: pl.DataType | None) -> str |
         return f"must return a dict with {keys}, returned {shorten(value)} for {what}"
     for key in value:
         if key not in known:
-            return f"returned the key {key!r} for {what}; {_what_it_takes(hook, key)}"
+            taken = ", ".join(known)
+            return f"returned the key {key!r} for {what}; it takes {taken}"
     if value["id"] != uid and read_id(value, ("id",)) != uid:
         return f"gave {what} the id {shorten(value['id'])}"
     key, scored = known[1], value[known[1]]

@@ -210,14 +210,13 @@ def _statements(
 
 
 def _contradiction(first: Statement, second: Statement) -> str:
-    name = LABEL_EFFECT if first.label_effect != second.label_effect else FAMILIES
     one, other = (
-        each.label_effect if name == LABEL_EFFECT else f"[{', '.join(each.families)}]"
+        f"{each.label_effect} [{', '.join(each.families)}] in the row {each.uid!r} of "
+        f"{each.source}"
         for each in (first, second)
     )
-    where = "" if first.source == second.source else f" of {second.source}"
     return (
-        f"{first.source}: {name} of {first.perturbation} is {one} in the row "
-        f"{first.uid!r} and {other} in the row {second.uid!r}{where}; all copies by "
-        "one perturbation must say the same: perturb again, or mend the rows"
+        f"label effect and families of {first.perturbation} are {one}, and {other}; "
+        "all copies by one perturbation must say the same: perturb again, or mend the "
+        "rows"
     )

@@ -108,7 +108,8 @@ class FetchedPath(PosixPath):
         return f"FetchedPath({self.__fspath__()!r}, {str(self)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.__fspath__(), self.uri, self.permanent)
+        made_of = self.__fspath__(), self.uri, self.permanent
+        return type(self), made_of, vars(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PurePath) and self.__fspath__() == os.fspath(other)

@@ -17,6 +17,8 @@ from typing import NamedTuple
 
 from evalkit.base.failures import described
 from evalkit.base.names import is_component_name, is_schema_name, normalise_distribution
+from evalkit.base.violations import shorten
+from evalkit.base.wording import did_you_mean
 from evalkit.plugins.components import (
     CORE_KINDS,
     DATASETS,
@@ -42,9 +44,6 @@ _PREFIX = "evalkit."
 _ENTRY_POINTS = "entry_points.txt"
 
 _FIELD = re.compile(r"(?im)^(Name|Version|Summary|Requires-Dist):(.*)$")
-
-_LONGEST = 80
-"""Characters of a text from a file that a message shows."""
 
 
 class _Declaration(NamedTuple):
@@ -183,7 +182,7 @@ def _read_entry_points(text: str) -> Iterator[tuple[str, str, str]]:
                 yield group, name, value
         elif line and line[0] not in "#;":
             raise ValueError(
-                f"line {number}, {_quote(line)}, is not of the form name = object"
+                f"line {number}, {shorten(line)}, is not of the form name = object"
             )
 
 
@@ -273,9 +272,7 @@ def _sort_out(
         illegal = _name_problem(kind, component.name)
         if illegal:
             withheld.append(component._replace(problem=illegal))
-            is_short = len(component.name) <= _LONGEST
-            shown = component.name if is_short else _quote(component.name)
-            problems.append(declaration.problem(f"{component.kind}/{shown}: {illegal}"))
+            problems.append(declaration.problem(f"{component.id[:200]}: {illegal}"))
             continue
         if (component.id, component.distribution) in seen:
             message = (
@@ -333,10 +330,6 @@ def _name_problem(kind: Component, name: str) -> str:
         )
         return "" if is_schema_name(name) else f"not a legal name ({rule})"
     return "" if is_component_name(name) else NAME_RULE
-
-
-def _quote(text: str) -> str:
-    return repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
 
 
 def _order(component: Component) -> tuple[str, str, str]:
@@ -407,8 +400,6 @@ class Permission:
         """Yield a problem for each entry that names nothing among all components."""
         if not any(self._entries.values()):
             return
-        import difflib
-
         ids = sorted({found.id for found in components})
         owners = {normalise_distribution(found.distribution) for found in components}
         names = [*ids, *sorted(owners)]
@@ -417,8 +408,8 @@ class Permission:
                 if key in names:
                     continue
                 same_name = [found for found in ids if found.partition("/")[2] == key]
-                near = same_name or difflib.get_close_matches(key, sorted(names), n=1)
-                hint = f"; did you mean {' or '.join(near)}?" if near else ""
+                hint = f"; did you mean {' or '.join(same_name)}?"
+                hint = hint if same_name else did_you_mean(key, names)
                 message = (
                     f"{text!r} is neither an installed plugin (KIND/NAME) nor a "
                     f"distribution that holds one{hint}"

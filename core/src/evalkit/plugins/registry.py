@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 from types import NoneType, UnionType
@@ -19,6 +19,7 @@ from pydantic import BaseModel, RootModel, ValidationError
 from evalkit.base.failures import hook_failures
 from evalkit.base.names import is_python_file, parse_reference
 from evalkit.base.violations import REQUIRED, from_pydantic, shorten
+from evalkit.base.wording import did_you_mean
 from evalkit.errors import EvalkitError, PluginContractError, RequiredParameterError
 from evalkit.plugins.binding import Bound
 from evalkit.plugins.classes import FunctionMetric
@@ -290,7 +291,7 @@ def read_parameters(
             f"{violation.field} "
             + (
                 f"is unknown (it takes: {', '.join(model.model_fields) or 'none'})"
-                f"{_meant(violation.field, model.model_fields)}"
+                f"{did_you_mean(violation.field, model.model_fields)}"
                 if "are forbidden" in violation.rule
                 else f"{violation.rule}{_one_of(model, violation.field)}"
                 if violation.rule == REQUIRED
@@ -313,13 +314,6 @@ def _one_of(model: Any, name: str) -> str:
     kind = getattr(model.model_fields.get(name), "annotation", None)
     is_choice = get_origin(kind) is Literal
     return f", one of {', '.join(map(str, get_args(kind)))}" if is_choice else ""
-
-
-def _meant(name: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, known, n=1)
-    return f"; did you mean {near[0]}?" if near else ""
 
 
 def takes_path(model: Any, name: str) -> bool:

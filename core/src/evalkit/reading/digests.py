@@ -7,7 +7,7 @@ one that of the SHA-256 of its blocks, one after the other.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,19 +72,14 @@ def cut(blocks: Sequence[BlockFacts]) -> list[tuple[int, int, int]]:
     """
     first = blocks[0].first_newline
     is_whole = first is None or first >= READ_BYTES
-    begun = [(0, 1)] if is_whole else [*_beginnings(blocks)]
-    stops = [*(start for start, _ in begun[1:]), sum(block.size for block in blocks)]
-    return [(start, stop, n) for (start, n), stop in zip(begun, stops, strict=True)]
-
-
-def _beginnings(blocks: Sequence[BlockFacts]) -> Iterator[tuple[int, int]]:
-    """Yield the byte and the number of the first line that begins in each block."""
-    at, line, is_begin = 0, 1, True
-    for block in blocks:
+    begun, at, line, is_begin = [(0, 1)], 0, 1, False
+    for block in () if is_whole else blocks:
         first = block.first_newline
-        if is_begin:
-            yield at, line
-        elif first is not None and first + 1 < block.size:
-            yield at + first + 1, line + 1
+        if at and is_begin:
+            begun.append((at, line))
+        elif at and first is not None and first + 1 < block.size:
+            begun.append((at + first + 1, line + 1))
         at, line = at + block.size, line + block.newlines
         is_begin = block.ends_with_newline
+    stops = [*(start for start, _ in begun[1:]), sum(block.size for block in blocks)]
+    return [(start, stop, n) for (start, n), stop in zip(begun, stops, strict=True)]

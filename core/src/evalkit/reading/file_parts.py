@@ -46,9 +46,6 @@ class FilePart(FetchedPath):
         vars(made).update(attributes)
         return made
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return FilePart, super().__reduce__()[1], vars(self)
-
 
 def first_number(path: Path | None) -> int:
     """Return the number of the first line or row that is read of a path."""

@@ -10,11 +10,7 @@ from evalkit.errors import DataError
 from evalkit.reading.file_parts import FilePart
 from evalkit.reading.rows import parse_json_line
 from evalkit.reading.sharded import ShardedPath
-from evalkit.reading.streams import (
-    has_plain_bytes,
-    open_bytes,
-    refuse_other_than_file,
-)
+from evalkit.reading.streams import has_plain_bytes, open_bytes, refuse_other_than_file
 
 
 class Format(Enum):

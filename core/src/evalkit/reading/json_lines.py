@@ -66,13 +66,8 @@ Offsets = NDArray[np.int64]
 def read_json_rows(path: Path) -> Iterator[Row]:
     """Read a file, compressed or not, line by line; pass over blank lines."""
     for block in line_blocks(path):
-        if block.is_too_long:
-            yield too_long(block)
-            continue
-        lines = block.data.split(b"\n")
-        for number, line in enumerate(lines, start=block.first_line):
-            if stripped := line.strip(_WHITESPACE):
-                yield parse_json_line(number, stripped)
+        one = block.is_too_long
+        yield from [too_long(block)] if one else JsonLines.of(block).rows()
 
 
 def too_long(block: LineBlock) -> Row:

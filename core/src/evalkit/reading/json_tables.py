@@ -134,7 +134,8 @@ class _TableReader:
     def attempt(self, block: LineBlock) -> tuple[JsonLines, pa.Schema, Any]:
         """Read a block with the types that are known by now, if any are."""
         lines = JsonLines.of(block)
-        if block.is_too_long or any(row.values is None for row in _unsafe_rows(lines)):
+        unsafe = lines[lines.unsafe()].rows()
+        if block.is_too_long or any(row.values is None for row in unsafe):
             raise _NoTableError
         schema = self._schema
         if schema is None or not len(lines):
@@ -202,10 +203,6 @@ class _TableReader:
         if "" in fields or None in fields.values():
             raise _NoTableError
         self._schema = pa.schema(fields)
-
-
-def _unsafe_rows(lines: JsonLines) -> Iterable[Row]:
-    return lines[lines.unsafe()].rows() if len(lines) else ()
 
 
 def _holds_null_in_list(column: pa.ChunkedArray) -> bool:

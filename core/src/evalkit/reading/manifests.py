@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import stat
 from base64 import b64decode
-from collections import Counter
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -19,6 +16,7 @@ from evalkit.reading.digests import file_digest
 from evalkit.reading.file_parts import FilePart
 from evalkit.reading.formats import MANIFEST_FILE, is_data_set
 from evalkit.reading.rows import decode_json
+from evalkit.reading.streams import refuse_other_than_file
 
 _DIGEST = r"^[0-9a-f]{64}$"
 
@@ -109,7 +107,6 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST_FILE
     try:
-        _refuse_special(path)
         text = path.read_bytes()
         decode_json(text.decode("utf-8"))  # pydantic takes the last of equal keys
         found = Manifest.model_validate_json(text)
@@ -127,15 +124,6 @@ def read_manifest(folder: Path) -> Manifest:
         raise DataError(f"{path}: is no manifest of a data set: {error}") from error
     if found.rows != sum(file.rows for file in found.files):
         raise DataError(f"{path}: the rows of its files are not {found.rows:,}")
-    paths = Counter(PurePosixPath(file.path) for file in found.files)
-    if twice := next((each for each, count in paths.items() if count > 1), None):
-        raise DataError(f"{path}: {twice}: is named twice")
-    names = {field.name for field in found.fields}
-    for file in found.files:
-        if [*file.partition] != found.partition_fields or not names >= {
-            *file.partition
-        }:
-            raise DataError(f"{path}: {file.path}: is not partitioned as the data set")
     return found
 
 
@@ -152,13 +140,10 @@ def check_files(folder: Path, manifest: Manifest, *, contents: bool = False) -> 
     """
     for file in manifest.files:
         path = folder / file.path
+        refuse_other_than_file(path)
         try:
-            size = _refuse_special(path).st_size
+            size = path.stat().st_size
             found = sha256_of(path) if contents and size == file.bytes else file.sha256
-        except FileNotFoundError as error:
-            raise DataError(
-                f"{path}: is missing; {folder / MANIFEST_FILE} names it"
-            ) from error
         except OSError as error:
             reason = error.strerror or error
             raise DataError(f"{path}: cannot be read: {reason}") from error
@@ -167,14 +152,6 @@ def check_files(folder: Path, manifest: Manifest, *, contents: bool = False) -> 
             raise DataError(f"{changed}: {size:,} bytes, not {file.bytes:,}")
         if found != file.sha256:
             raise DataError(f"{changed}: its SHA-256 is {found}, not {file.sha256}")
-
-
-def _refuse_special(path: Path) -> os.stat_result:
-    """Refuse anything but a regular file: reading a pipe would never end."""
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode):
-        raise DataError(f"{path}: not a regular file")
-    return found
 
 
 def data_sha256(path: Path) -> str:
@@ -205,7 +182,7 @@ def folder_sha256(folder: Path) -> str:
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if not path.is_dir():
-            _refuse_special(path)
+            refuse_other_than_file(path)
             name = path.relative_to(folder).as_posix()
             digest.update(f"{file_digest(path)} {name}\n".encode())
     return digest.hexdigest()

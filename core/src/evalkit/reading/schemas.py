@@ -266,14 +266,8 @@ _HOOKS = ("__init__", "__get_pydantic_core_schema__", "model_validate", "model_d
 
 def _is_overridden(model: type[BaseModel]) -> bool:
     """Tell whether a model changes how pydantic builds, reads or gives its rows."""
-
-    def function(owner: type[BaseModel], name: str) -> Any:
-        found = getattr(owner, name)
-        return getattr(found, "__func__", found)
-
-    return any(
-        function(model, name) is not function(BaseModel, name) for name in _HOOKS
-    )
+    own = (kind for kind in model.__mro__ if kind not in BaseModel.__mro__)
+    return any(name in vars(kind) for kind in own for name in _HOOKS)
 
 
 def text_fields(model: type[BaseModel]) -> set[str]:

@@ -6,7 +6,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from evalkit.errors import DataError
 from evalkit.places.names import FetchedPath
@@ -36,9 +35,6 @@ class ShardedPath(FetchedPath):
         made = ShardedPath(*(whole.__reduce__()[1] if is_far else (whole,)))
         made.shards = tuple(folder / name for name in sorted(names))
         return made
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return ShardedPath, super().__reduce__()[1], vars(self)
 
     def begin(self, place: int, number: int) -> None:
         """Note where a shard begins; what was read of the file before says the same."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -59,11 +58,9 @@ def _states(path: Path) -> list[tuple[int, ...]]:
     """Return what changes with a file: of the file itself and of those in a folder."""
     try:
         paths = sorted(path.rglob("*")) if path.is_dir() else files_of(path)
-        return [_state(each.stat()) for each in paths]
+        found = [each.stat() for each in paths]
     except OSError:
         return []
-
-
-def _state(found: os.stat_result) -> tuple[int, ...]:
-    times = found.st_mtime_ns, found.st_ctime_ns
-    return found.st_dev, found.st_ino, found.st_size, *times
+    return [
+        (s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in found
+    ]

@@ -18,9 +18,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from evalkit.base.wording import first_of
 from evalkit.errors import DataError
-from evalkit.places.names import FetchedPath
 from evalkit.reading.file_parts import FilePart, first_number
 
 BLOCK_BYTES = 4 << 20
@@ -34,12 +32,6 @@ FREE_BYTES = 1 << 30
 
 MOST_TIMES = 200
 """How many times its own size a file may unpack to beyond them."""
-
-_SHOWN_BYTES = 1000
-"""What is kept of a longer one."""
-
-_NAMED = 5
-"""What a message names of a folder."""
 
 _NEWLINE = 10
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -149,7 +141,7 @@ def refuse_other_than_file(path: Path) -> None:
         if path.is_file():
             return
         if path.is_dir():
-            raise DataError(f"{path}: is a folder, not a file{_held_by(path)}")
+            raise DataError(f"{path}: is a folder, not a file")
         exists = path.exists()
     except OSError as error:
         reason = error.strerror or error
@@ -160,14 +152,6 @@ def refuse_other_than_file(path: Path) -> None:
         f"{path}: is a pipe or a device, which can be read only once; write it to a "
         "file first, or give `-` and send it to the standard input"
     )
-
-
-def _held_by(folder: Path) -> str:
-    """Say what is in a folder of a store, so that one of it can be named."""
-    if not isinstance(folder, FetchedPath):
-        return ""
-    names = sorted(f"{each.name}{'/' * each.is_dir()}" for each in folder.iterdir())
-    return f"; it has {first_of(names, _NAMED)}" if names else ""
 
 
 def line_blocks(path: Path) -> Iterator[LineBlock]:
@@ -213,8 +197,8 @@ def _whole_lines(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
         end = chunk.find(b"\n") if held else -1
         rest = len(chunk) if end < 0 else end
         if held and held + rest > MOST_LINE_BYTES:
-            pieces = (piece[:_SHOWN_BYTES] for piece in (*begun, chunk[:rest]))
-            begun, held = [b"".join(pieces)[:_SHOWN_BYTES]], held + rest
+            pieces = (piece[:1000] for piece in (*begun, chunk[:rest]))
+            begun, held = [b"".join(pieces)[:1000]], held + rest
             if end < 0:
                 continue
             yield begun[0], True

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import polars as pl
 
 from evalkit.base.columns import named
-from evalkit.base.label_fields import other_label
-from evalkit.base.names import metric_of
-from evalkit.base.wording import count_of
+from evalkit.base.names import metric_of, unused_name
+from evalkit.base.wording import count_of, did_you_mean
 from evalkit.errors import DataError
 from evalkit.predictions.answer_readers import REASON, RESPONSE, STATUS
 from evalkit.runs.results import Result
@@ -169,19 +168,13 @@ def _counted(result: Result, tag: str | None) -> pl.DataFrame:
     tagged = examples.filter(pl.col("tags").list.contains(tag))
     if tagged.is_empty():
         known = everything["tags"].explode().drop_nulls().unique().sort().to_list()
-        raise DataError(_no_such_tag(tag, known))
+        if tag in known:
+            raise DataError(f"no example with the tag {tag!r} was scored")
+        raise DataError(
+            f"no example has the tag {tag!r}; the run has "
+            f"{count_of(len(known), 'tag')}{did_you_mean(tag, known)}"
+        )
     return tagged
-
-
-def _no_such_tag(tag: str, known: Sequence[str]) -> str:
-    import difflib
-
-    if tag in known:
-        return f"no example with the tag {tag!r} was scored"
-    near = difflib.get_close_matches(tag, known, n=3) or known[:3]
-    hint = f", such as {', '.join(map(repr, near))}" if near else ""
-    tags = count_of(len(known), "tag")
-    return f"no example has the tag {tag!r}; the run has {tags}{hint}"
 
 
 def _note() -> pl.Expr:
@@ -269,7 +262,11 @@ def count_confusion(result: Result, tag: str | None = None) -> Confusion:
     if declared:
         said = pl.col("predicted")
         is_label = said.is_in(labels) | said.is_null()
-        other = pl.when(is_label).then(said).otherwise(pl.lit(other_label(labels)))
+        other = (
+            pl.when(is_label)
+            .then(said)
+            .otherwise(pl.lit(unused_name("(other)", labels)))
+        )
         texts = texts.with_columns(predicted=other)
     others = set(texts["predicted"].drop_nulls().unique()) - set(labels)
     predicted = [*labels, *sorted(others)]

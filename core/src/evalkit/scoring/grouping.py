@@ -6,7 +6,6 @@ from the numbers of its sets.
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +18,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evalkit.base.columns import encode, native, unnamed
-from evalkit.base.names import facet_of
-from evalkit.base.wording import count_of
+from evalkit.base.names import facet_of, unused_name
+from evalkit.base.wording import count_of, did_you_mean
 from evalkit.errors import EvalkitError
 from evalkit.scoring.numbering import (
     Codes,
@@ -109,13 +108,6 @@ class Groups:
         """Return the positions of a group's examples, in their order."""
         positions, ends = self._sorted
         return positions[(ends[group - 1] if group else 0) : ends[group]]
-
-
-def unused_name(name: str, taken: Container[str | None]) -> str:
-    """Put a name in as many parentheses as it takes to differ from all others."""
-    while name in taken:
-        name = f"({name})"
-    return name
 
 
 @dataclass(frozen=True)
@@ -382,12 +374,9 @@ def facets_of(tags: pl.Series) -> list[str]:
 def _unknown(crossing: str, name: str, known: Sequence[str]) -> EvalkitError:
     """Say that a name is no facet and no column, and which one may be meant."""
     names = list(dict.fromkeys(known))
-    by_form = {each.casefold(): each for each in names}
-    near = difflib.get_close_matches(name.casefold(), by_form, n=1)
-    hint = f"did you mean {by_form[near[0]]!r}? " if near else ""
     return EvalkitError(
-        f"--by {crossing}: {name!r} is no facet of the tags and no column; {hint}there "
-        f"are: {', '.join(names) or 'none'}"
+        f"--by {crossing}: {name!r} is no facet of the tags and no column; there are: "
+        f"{', '.join(names) or 'none'}{did_you_mean(name, names)}"
     )
 
 

@@ -145,13 +145,12 @@ class TestRefusals:
         [
             (
                 {"label_effect": "uncertain"},
-                "label_effect of invariant is invariant in the row '1_i' and "
-                r"uncertain in the row '2_i'; all",
+                r"invariant are invariant \[robustness\] in the row '1_i' of .*, and "
+                r"uncertain \[robustness\] in the row '2_i' of .*; all",
             ),
             (
                 {"families": ["b", "a"]},
-                r"families of invariant is \[robustness\] in the row '1_i' and "
-                r"\[a, b\] in the row '2_i'; all",
+                r"and invariant \[a, b\] in the row '2_i' of .*; all",
             ),
         ],
     )

@@ -196,7 +196,7 @@ def test_a_missing_or_changed_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"part-2\.parquet: was changed.*bytes"):
         read_data_set(folder)
     file.unlink()
-    with pytest.raises(DataError, match=r"part-2\.parquet: is missing"):
+    with pytest.raises(DataError, match=r"part-2\.parquet: there is no such file"):
         read_data_set(folder)
 
 

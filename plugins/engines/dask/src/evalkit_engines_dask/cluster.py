@@ -62,6 +62,11 @@ class Dask(Engine):
             description="Parts that examples are scored in. Default: by their size and "
             "the workers.",
         )
+        bucketed: bool = Field(
+            False,
+            description="Whether file K of N of data and of predictions holds the ids "
+            "of bucket K, so that they are read where they lie.",
+        )
         insecure: bool = Field(
             False, description="Whether to join a remote scheduler without TLS."
         )
@@ -86,6 +91,7 @@ class Dask(Engine):
         self.parameters = parameters or self.Parameters(**values)
         self.resources = self.parameters.resources
         self.parts = self.parameters.parts
+        self.bucketed = self.parameters.bucketed
         self.store = self.parameters.store
         self._given = client
         self._tasks: Dispatcher | None = None

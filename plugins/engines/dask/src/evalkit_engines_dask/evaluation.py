@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -13,10 +16,13 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.progress import Progress, cancelling
+from evalkit.diagnosis import Diagnosis
 from evalkit.errors import AlignmentError, EvalkitError, MetricError
+from evalkit.examples.fingerprints import DataIdentity
 from evalkit.examples.table import Examples
 from evalkit.places import is_remote, join
 from evalkit.plugins.observers import Observers
+from evalkit.plugins.provenance import describe_component, describe_core
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.beside import read_job, read_system
@@ -38,7 +44,7 @@ from evalkit.runs.scores import GroupSizes
 from evalkit.scoring.baselines import baselines_of
 from evalkit.scoring.grouping import bin_edges
 from evalkit.scoring.tally import merge_tallies
-from evalkit.workflows.evaluation import GivenPredictions, open_predictions
+from evalkit.workflows.evaluation import GivenPredictions, is_zero, open_predictions
 from evalkit.workflows.evaluation_steps import announce, bind, write
 from evalkit.workflows.partitions import (
     PartitionPlan,
@@ -47,6 +53,7 @@ from evalkit.workflows.partitions import (
     prepare_plan,
     refuse_wholes,
 )
+from evalkit_engines_dask.buckets import HASH
 from evalkit_engines_dask.data import (
     DataPart,
     answers_of,
@@ -55,14 +62,21 @@ from evalkit_engines_dask.data import (
     merge_parts,
 )
 from evalkit_engines_dask.plan import Inferred, Plan, Survey, Task
-from evalkit_engines_dask.responses import ResponsePart, read_part
+from evalkit_engines_dask.responses import ResponsePart, read_part, reader_of
 from evalkit_engines_dask.scoring import Key, Scored, score_bucket
-from evalkit_engines_dask.sources import PART_BYTES, Source, identify, read_sources
+from evalkit_engines_dask.sources import (
+    PART_BYTES,
+    Source,
+    bucketed_files,
+    count_bucketed,
+    identify,
+    read_sources,
+)
 from evalkit_engines_dask.store import attempt, load, save
 from evalkit_engines_dask.tasks import Tasks
 from evalkit_engines_dask.types import common_type
 
-_Files = Sequence[Sequence[tuple[int, str]]]
+_Files = Sequence[Sequence[tuple[int, str | Path]]]
 """By bucket, the file of each part, and what is added to its lines."""
 
 MOST_ON_DRIVER = 2_000_000
@@ -118,15 +132,20 @@ def evaluate_on(
         refuse_wholes(asked)
         name = model or source.model
         run = _Run(engine, asked, source, name, out is not None, progress)
-        result, refused = run.evaluate()
-        result.record_time(started, time.time() - started)
-        announce(result, result.scores, refused, watchers)
-        if out is not None:
-            progress("writing the run", 0.95)
-            write(result, out, watchers)
-        if refused:
-            raise run.refusal(result, refused, registry)
-        return result
+        try:
+            result, refused = run.evaluate()
+            result.record_time(started, time.time() - started)
+            if not refused and is_zero(result.headline):
+                result.record_warnings(run.diagnose(registry).notices)
+            announce(result, result.scores, refused, watchers)
+            if out is not None:
+                progress("writing the run", 0.95)
+                write(result, out, watchers)
+            if refused:
+                raise run.refusal(result, refused, registry)
+            return result
+        finally:
+            run.end()
 
 
 class _Run:
@@ -146,6 +165,7 @@ class _Run:
         rows = changed_by(source.predictions, asked.stage)
         job = read_job(rows)
         self._predictions = rows
+        self._task = Task(engine.store, attempt("evaluation"), 0)
         self._plan = Plan(asked, model, None, job and job.job, writes)
         self._recorded: dict[str, Any] = {} if job is None else dict(job.recorded)
 
@@ -156,10 +176,10 @@ class _Run:
         path = given if isinstance(given, Path) else None
         self._progress("hashing the files", 0.0)
         of_data, of_responses = read_sources(self._engine, [data, path])
-        buckets = self._engine.parts or _buckets(
-            self._engine.workers, of_data, of_responses
+        self._task = self._task._replace(
+            buckets=self._count(of_data, of_responses),
+            is_bucketed=self._engine.bucketed,
         )
-        self._task = Task(self._engine.store, "", buckets)
         self._share(self._plan)
         survey = self._load(of_data)
         plan = self._plan._replace(survey=survey)
@@ -176,16 +196,26 @@ class _Run:
         self._plan = plan._replace(asked=partition.asked)
         self._share(self._plan)
         parts = self._read(of_responses)
-        offsets = _offsets(of_responses, parts)
-        by_part = [part.files for part in parts]
-        files = files_by_bucket(offsets, by_part, buckets)
-        scored = self._score(files)
+        scored = self._score(self._files_to_score(of_responses, parts))
         return self._merge(partition, parts, scored, of_responses)
 
     def _share(self, plan: Plan) -> None:
-        name = attempt("plan")
-        save(self._task.store, name, plan)
+        name = save(self._task.store, attempt(f"{self._task.folder}/plan"), plan)
         self._task = self._task._replace(plan=name)
+
+    def _count(self, *sources: Source | None) -> int:
+        """Return the number of buckets: some for each worker, and none too large."""
+        if self._engine.bucketed:
+            return count_bucketed(*sources)
+        size = sum(source.bytes for source in sources if source is not None)
+        least = max(2 * self._engine.workers, -(-size // PART_BYTES))
+        return self._engine.parts or least
+
+    def end(self) -> None:
+        """Remove what only this evaluation needed from a store that is a folder."""
+        if not is_remote(self._task.store):
+            folder = Path(self._task.store, self._task.folder)
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _data_path(self) -> Path | None:
         """Return the file that the dataset loads; None where it loads rows."""
@@ -206,6 +236,10 @@ class _Run:
                 limit = None
         else:
             parts = source.parts
+        identity = None if source is None else identify(self._asked.dataset, source)
+        cached = self._cached(identity)
+        if cached is not None:
+            return cached
         tasks = [
             self._engine.submit(
                 load_part, (self._task, number, path, limit), _name("data", path), {}
@@ -213,10 +247,36 @@ class _Run:
             for number, path in enumerate(parts)
         ]
         found: list[DataPart] = self._gather(tasks, "reading the data", 0.05, 0.25)
-        identity = None if source is None else identify(self._asked.dataset, source)
-        return merge_parts(self._task, found, identity)
+        survey = merge_parts(self._task, found, identity)
+        save(self._task.store, f"{self._task.data}/survey", survey)
+        return survey
+
+    def _cached(self, identity: DataIdentity | None) -> Survey | None:
+        """Return what an earlier evaluation left of the same data; None for nothing."""
+        if identity is None:  # what rows hold is known once they were read
+            self._task = self._task._replace(data=f"{self._task.folder}/data")
+            return None
+        asked, columns = self._asked, self._plan.columns
+        facts = {
+            "hash": HASH,
+            "buckets": self._task.buckets,
+            "core": describe_core(),
+            "data": [identity.key, asked.split, asked.options.selection.to_dict()],
+            "columns": None if columns is None else sorted(columns),
+            "cluster": [asked.dataset.chosen_cluster, asked.dataset.keep],
+            "plugins": [describe_component(e) for e in (asked.dataset, asked.task)],
+            "stage": asked.dataset.pipeline and asked.dataset.pipeline.specification,
+        }
+        text = json.dumps(facts, sort_keys=True, default=str)
+        key = hashlib.sha256(text.encode()).hexdigest()[:16]
+        self._task = self._task._replace(data=f"data/{key}")
+        name = f"{self._task.data}/survey"
+        found: Survey | None = load(self._task.store, name, is_there=False)
+        return found
 
     def _read(self, source: Source | None) -> list[ResponsePart]:
+        if self._task.is_bucketed:
+            return []
         given: Sequence[Any] = [self._given.predictions]
         if source is not None:
             given = source.parts
@@ -230,6 +290,14 @@ class _Run:
             for number, each in enumerate(given)
         ]
         return self._gather(tasks, "reading the predictions", 0.25, 0.5)
+
+    def _files_to_score(
+        self, source: Source | None, parts: Sequence[ResponsePart]
+    ) -> _Files:
+        if self._task.is_bucketed and source is not None:
+            return [[each] for each in bucketed_files(source)]
+        offsets, files = _offsets(source, parts), [part.files for part in parts]
+        return files_by_bucket(offsets, files, self._task.buckets)
 
     def _score(self, files: _Files) -> list[Scored]:
         """Score all buckets; those that infer something else than all, once more."""
@@ -288,7 +356,11 @@ class _Run:
         problems = Problems()
         for _, problem in sorted(self._problems(scored), key=lambda each: each[0]):
             problems.add(problem)
-        self._alignment = alignment = alignment._replace(problems=problems)
+        adapters = reader_of(self._plan, survey.examples).adapters
+        for each in scored:
+            adapters.refused.update(each.refused)
+        alignment = alignment._replace(problems=problems, notices=adapters.notices())
+        self._alignment = alignment
         refused = alignment.refusal(asked.options.policies)
         examples = survey.examples
         if survey.is_clustered:
@@ -368,9 +440,10 @@ class _Run:
             for number, each in enumerate(scored)
             for name, file in each.files.items()
         }
-        if all(part.kept for part in parts):
-            for number, part in enumerate(parts):
-                files[f"parts/{number:05}/responses.parquet"] = str(part.kept)
+        kept = [each.kept for each in (parts or scored)]
+        if all(kept):
+            names = (f"parts/{n:05}/responses.parquet" for n in range(len(kept)))
+            files |= dict(zip(names, map(str, kept), strict=True))
         store = self._task.store
         return {
             name: join(store, file) if is_remote(store) else Path(store, file)
@@ -381,16 +454,19 @@ class _Run:
         self, result: Result, refused: Sequence[str], registry: Registry
     ) -> AlignmentError:
         """Return the error of predictions that the policies refuse."""
-        survey, alignment = self._plan.survey, self._alignment
+        diagnosis = self.diagnose(registry)
+        message = refusal_message(result, refused, self._alignment, diagnosis)
+        return AlignmentError(message, result, diagnosis.mapping)
+
+    def diagnose(self, registry: Registry) -> Diagnosis:
+        """Say why responses were refused, or what is wrong if all scores are 0."""
+        survey, asked = self._plan.survey, self._asked
         assert survey is not None
         examples = survey.examples
         if survey.rows <= MOST_ON_DRIVER:
             examples = examples._replace(frame=answers_of(self._task, survey))
-        diagnosis = diagnose(
-            self._asked.dataset, self._asked.task, examples, alignment, registry
-        )
-        message = refusal_message(result, refused, alignment, diagnosis)
-        return AlignmentError(message, result, diagnosis.mapping)
+        bound = asked.dataset, asked.task, examples, self._alignment
+        return diagnose(*bound, registry)
 
 
 class _Clustered(Examples):
@@ -406,12 +482,6 @@ def _name(what: str, path: Path | None) -> str:
         word = "line" if path.groups is None else "row"
         return f"{path} from {word} {path.first:,}"
     return str(path)
-
-
-def _buckets(workers: int, *sources: Source | None) -> int:
-    """Return the number of buckets: some for each worker, and none too large."""
-    size = sum(source.bytes for source in sources if source is not None)
-    return max(2 * workers, -(-size // PART_BYTES))
 
 
 def _offsets(source: Source | None, parts: Sequence[ResponsePart]) -> list[int]:
@@ -440,7 +510,8 @@ def _merge_inferred(scored: Sequence[Scored]) -> Inferred:
         counts = pl.concat(numbers, how="vertical_relaxed")
         summed = counts.group_by("number").agg(pl.col("count").sum()).sort("number")
         edges[name] = tuple(bin_edges(summed).tolist())
-    return Inferred(sorted_replications(names), types, edges)
+    is_refused = any(each.is_refused for each in known)
+    return Inferred(sorted_replications(names), types, edges, is_refused)
 
 
 def _merge_alignments(
@@ -469,7 +540,6 @@ def _merge_alignments(
         undeclared=undeclared,
         unparsed=dict(unparsed.most_common()),
         absent=tuple(absent),
-        notices=tuple(dict.fromkeys(n for s in scored for n in s.alignment.notices)),
     )
 
 
@@ -503,4 +573,7 @@ def _merge_extractions(scored: Sequence[Scored]) -> recorded.Extraction | None:
 
 
 def _list_notices(scored: Sequence[Scored]) -> list[str]:
-    return [*dict.fromkeys(text for each in scored for text in each.lists)]
+    """Say how many lists were predicted where answers are single values."""
+    known = [each.lists for each in scored if each.lists is not None]
+    number = sum(each.number for each in known)
+    return [str(known[0]._replace(number=number))] if known else []

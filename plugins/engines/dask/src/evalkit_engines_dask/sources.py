@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from evalkit.errors import DataError
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
 from evalkit.examples.rows import ExampleRows
 from evalkit.plugins.bound import BoundDataset
@@ -22,6 +23,7 @@ from evalkit.reading.digests import (
 from evalkit.reading.file_parts import FilePart
 from evalkit.reading.formats import Format, detect_format, is_data_set
 from evalkit.reading.sharded import files_of
+from evalkit.reading.streams import has_plain_bytes
 from evalkit_engines_dask.tasks import Tasks
 
 PART_BYTES = 64 << 20
@@ -81,26 +83,28 @@ def _source(path: Path, blocks: Mapping[Path, list[BlockFacts]]) -> Source:
     if is_data_set(path):
         return Source(path, (path,), (0,), (), PART_BYTES)
     for number, file in enumerate(files_of(path)):
-        found, unpacked = _parts_of(file, blocks[file])
+        sha256 = join_blocks(blocks[file])
+        found, unpacked = _parts_of(file, blocks[file], sha256)
         parts += found
         numbers += [number] * len(found)
-        hashes.append({"name": file.name, "sha256": join_blocks(blocks[file])})
+        hashes.append({"name": file.name, "sha256": sha256})
         size += unpacked
     return Source(path, tuple(parts), tuple(numbers), tuple(hashes), size)
 
 
-def _parts_of(file: Path, blocks: Sequence[BlockFacts]) -> tuple[list[Path], int]:
-    """Return parts of a file, and its bytes."""
+def _parts_of(
+    file: Path, blocks: Sequence[BlockFacts], sha256: str
+) -> tuple[list[Path], int]:
+    """Return parts of a file, which know its digest, and its bytes."""
     kind, size = detect_format(file), sum(each.size for each in blocks)
     if kind is Format.PARQUET:
-        return _row_groups(file)
-    if kind is not Format.JSON_LINES or not _is_plain(file) or len(blocks) < 2:
+        return _row_groups(file, sha256)
+    if kind is not Format.JSON_LINES or not has_plain_bytes(file):
         return [file], size
-    ranges = cut(blocks)
-    return [FilePart.of_bytes(file, *each) for each in ranges], size
+    return [FilePart.of_bytes(file, *each, sha256) for each in cut(blocks)], size
 
 
-def _row_groups(file: Path) -> tuple[list[Path], int]:
+def _row_groups(file: Path, sha256: str) -> tuple[list[Path], int]:
     import pyarrow.parquet
 
     metadata = pyarrow.parquet.read_metadata(file)
@@ -112,16 +116,10 @@ def _row_groups(file: Path) -> tuple[list[Path], int]:
         groups.append(number)
         rows, size = rows + group.num_rows, size + group.total_byte_size
         if size >= PART_BYTES or number == metadata.num_row_groups - 1:
-            parts.append(FilePart.of_row_groups(file, groups, first))
+            parts.append(FilePart.of_row_groups(file, groups, first, sha256))
             total += size
             first, rows, size, groups = first + rows, 0, 0, []
     return parts or [file], total
-
-
-def _is_plain(file: Path) -> bool:
-    """Tell whether lines of a file are bytes of it: not packed, and not UTF-16."""
-    with file.open("rb") as stream:
-        return stream.read(1) in (b"{", b"\xef", b" ", b"\n")
 
 
 def identify(dataset: BoundDataset, source: Source) -> DataIdentity:
@@ -132,3 +130,31 @@ def identify(dataset: BoundDataset, source: Source) -> DataIdentity:
     return fingerprint(
         dataset, ExampleRows(pl.DataFrame(), path=source.path, hashes=known)
     )
+
+
+def count_bucketed(data: Source | None, predictions: Source | None) -> int:
+    """Return the number of files that each hold one bucket, of data and predictions."""
+    for source in (data, predictions):
+        kinds = [] if source is None else [*map(detect_format, files_of(source.path))]
+        if {*kinds} != {Format.PARQUET}:
+            raise DataError("bucketed data and predictions must be files of Parquet")
+    assert data is not None
+    assert predictions is not None
+    count, other = len(files_of(data.path)), len(files_of(predictions.path))
+    if count != other:
+        raise DataError(
+            f"bucketed data and predictions must be as many files, got {count} and "
+            f"{other}"
+        )
+    return count
+
+
+def bucketed_files(source: Source) -> list[tuple[int, Path]]:
+    """Return files of Parquet, and the number of rows before each."""
+    import pyarrow.parquet
+
+    found, before = [], 0
+    for file in files_of(source.path):
+        found.append((before, file))
+        before += pyarrow.parquet.read_metadata(file).num_rows
+    return found

@@ -169,10 +169,12 @@ def model_name(path: Path) -> str:
     """Return the name of the model that a file of predictions is called after.
 
     That is its name without the suffixes of its format: `llama-3.1` for
-    `llama-3.1.jsonl.gz`.
+    `llama-3.1.jsonl.gz`, and of shards for `llama-3.1-*-of-00003.parquet`.
     """
     known = (*SUFFIXES, *_COMPRESSED, *_PLAIN_SUFFIXES)
     name = path.name
     while Path(name).suffix.lower() in known:
         name = Path(name).stem
+    if "*" in name:
+        name = name.partition("*")[0].rstrip("-._") or path.parent.name
     return name or path.name

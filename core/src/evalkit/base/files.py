@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from evalkit.errors import EvalkitError, ObjectExistsError, StorageError
+from evalkit.errors import ObjectExistsError, StorageError
 
 
 @contextmanager
@@ -121,26 +121,12 @@ class WorkingFolder:
     """The folder that is the current one now, from which relative paths lead."""
 
     def __init__(self) -> None:
-        try:
-            self._path: str | None = os.getcwd()  # noqa: PTH109 - called often
-        except OSError:  # it was removed: only absolute paths lead anywhere
-            self._path = None
+        self._path = Path.cwd()
 
     def restore(self) -> str | None:
         """Go back to the folder; return a warning if a plugin changed it."""
-        if self._path is None:
-            return None
-        try:
-            now = os.getcwd()  # noqa: PTH109
-        except OSError:
-            now = "one that was removed"
+        now = Path.cwd()
         if now == self._path:
             return None
-        try:
-            os.chdir(self._path)
-        except OSError as error:
-            raise EvalkitError(
-                f"the current folder {self._path} cannot be gone back to: "
-                f"{error.strerror}; a plugin changed it to {now}"
-            ) from error
+        os.chdir(self._path)
         return f"a plugin changed the current folder to {now}; it was changed back"

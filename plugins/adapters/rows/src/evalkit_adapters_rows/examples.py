@@ -43,5 +43,5 @@ def adapt_examples(
     found = pipeline.adapt_frame(frame, numbers)
     if isinstance(found, pl.DataFrame):
         return found
-    rows = map(Row, count(first), frame.iter_rows(named=True))
-    return adapted_rows(rows, pipeline, first)
+    named = map(Row, count(first), frame.iter_rows(named=True))
+    return adapted_rows(named, pipeline, first)

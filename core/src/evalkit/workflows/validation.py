@@ -157,7 +157,7 @@ def validate_with(
     bound, bound_task, split = asked.dataset, asked.task, asked.split
     names = (bound.component.name, bound_task.component.name, split)
     progress(f"loading {names[0]}", 0.0)
-    step = match if engine is None else chosen_engine(engine, registry).match
+    engine = chosen_engine(engine, registry)
     if predictions is None:
         if engine is None:
             examples = load_examples(bound, bound_task, split)
@@ -165,15 +165,18 @@ def validate_with(
             examples = examples if chosen is None else examples.where(chosen)
             count = examples.frame.height
         else:
-            examples, alignment = step(asked, None, "", progress)[:2]
+            examples, alignment = engine.match(asked, None, "", progress)
             count = alignment.counts["examples"]
         notices = [*examples.notices, *_label_forms(examples)]
         return Validation(*names, None, {"examples": count}, Problems(), (), notices)
     named = shards_named(predictions)
     given = rows_of(named, may_be_folder=asked.stage is not None)
-    rows = changed_by(given, asked.stage)
-    model = model or default_model(rows)
-    examples, alignment = step(asked, rows, model, progress)[:2]
+    model = model or default_model(given)
+    if engine is None:
+        rows = changed_by(given, asked.stage)
+        examples, alignment = match(asked, rows, model, progress)[:2]
+    else:
+        examples, alignment = engine.match(asked, given, model, progress)
     refusals = alignment.refusal(options.policies)
     if not refusals and not alignment.counts["scored"]:
         refusals = ["no example would be scored"]

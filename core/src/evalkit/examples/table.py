@@ -126,7 +126,7 @@ def convert_examples(
     )
     identity = fingerprint(dataset, loaded)
     notices = (*dataset.notices, *identity.notices)
-    notices += tuple(cluster_notices(dataset, frame, clusters))
+    notices += tuple(cluster_notices(dataset, frame))
     notices += tuple(tag_notices(dataset, task, loaded.columns))
     notices += () if dataset.pipeline is None else (*dataset.pipeline.notices,)
 

@@ -49,7 +49,7 @@ class Adapters:
         self._scored = scored
         self._bound = [each for each in (dataset, task) if each.has(ADAPTER)]
         self._rows = rows
-        self._refused: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
 
     def __bool__(self) -> bool:
         """Tell whether there is any."""
@@ -70,7 +70,7 @@ class Adapters:
         try:
             adapted = bound.call(ADAPTER, response=dict(response), row=row)
         except REFUSALS as error:
-            self._refused[origin] += 1
+            self.refused[origin] += 1
             rule = f"{ADAPTER} of {origin} must accept it ({described(error)})"
             return Adapted(response, Violation(WHOLE_RESPONSE, rule))
         if isinstance(adapted, Unparsed):
@@ -92,5 +92,5 @@ class Adapters:
         """Say how many responses each adapter has refused so far."""
         return tuple(
             f"{ADAPTER} of {origin} refused {count_of(count, 'row')}"
-            for origin, count in self._refused.items()
+            for origin, count in self.refused.items()
         )

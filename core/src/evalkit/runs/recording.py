@@ -54,7 +54,7 @@ from evalkit.runs.withholding import withhold_problem, withhold_reasons, withhol
 from evalkit.scoring.baselines import Baselines
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.records import NOTHING_SCORED, MetricScores, notices_of
-from evalkit.scoring.table import list_notices
+from evalkit.scoring.table import ListsGiven
 
 
 @dataclass(frozen=True)
@@ -302,12 +302,11 @@ def _notices(parts: Parts) -> list[str]:
     if not options.selection.is_whole:
         number = count_of(counts["examples"], "example")
         notices.append(f"only {number} evaluated: {options.selection.describe()}")
-    notices += list_notices(
-        alignment.predictions,
-        examples.answer_kind,
-        examples.frame["id"],
+    lists = ListsGiven.among(
+        *(alignment.predictions, examples.answer_kind, examples.frame["id"]),
         show=options.include_examples,
     )
+    notices += [str(lists)] if lists else []
     if not options.include_examples:
         alignment = alignment._replace(undeclared=Counter(), unparsed={})
     name = asked.task.component.name

@@ -7,7 +7,7 @@ answers are single values becomes its JSON text, which the run says.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -285,25 +285,38 @@ def _texts(values: pl.Series) -> pl.Series:
     return pl.Series(values.name, texts, dtype=pl.String)
 
 
-def list_notices(
-    predictions: pl.Series,
-    kind: AnswerKind,
-    ids: Sequence[str] | pl.Series,
-    show: bool = True,
-) -> Iterator[str]:
-    """Say that lists were predicted where answers are single values."""
-    if kind not in ("one", "any-of") or not isinstance(predictions.dtype, pl.List):
-        return
-    given = predictions.is_not_null()
-    if not given.any():
-        return
-    place = int(given.arg_true()[0])
-    text = encode(predictions[place : place + 1].to_list()[0])
-    example = f"{shorten(text)} (id {ids[place]!r})" if show else f"id {ids[place]!r}"
-    yield (
-        f"{count_of(int(given.sum()), 'prediction')} given as a list where answers are "
-        f"single values: each is compared as its JSON text, such as {example}"
-    )
+class ListsGiven(NamedTuple):
+    """Predictions that are lists where answers are single values."""
+
+    number: int
+    example: str
+    """The first of them."""
+
+    @classmethod
+    def among(
+        cls,
+        predictions: pl.Series,
+        kind: AnswerKind,
+        ids: Sequence[str] | pl.Series,
+        show: bool = True,
+    ) -> ListsGiven | None:
+        """Find them; None where there is none."""
+        if kind not in ("one", "any-of") or not isinstance(predictions.dtype, pl.List):
+            return None
+        given = predictions.is_not_null()
+        if not given.any():
+            return None
+        place = int(given.arg_true()[0])
+        text = shorten(encode(predictions[place : place + 1].to_list()[0]))
+        example = f"{text} (id {ids[place]!r})" if show else f"id {ids[place]!r}"
+        return cls(int(given.sum()), example)
+
+    def __str__(self) -> str:
+        return (
+            f"{count_of(self.number, 'prediction')} given as a list where answers are "
+            "single values: each is compared as its JSON text, such as "
+            f"{self.example}"
+        )
 
 
 class Units:

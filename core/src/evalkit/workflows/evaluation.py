@@ -49,6 +49,7 @@ from evalkit.workflows.evaluation_steps import (
     announce,
     beside,
     bind,
+    chosen_engine,
     group,
     match,
     score,
@@ -236,9 +237,7 @@ def evaluate_with(
         EvalkitError: For the reasons for which `evaluate` raises.
     """
     if engine is not None:
-        if isinstance(engine, str):
-            engine = (registry or Registry()).load("engines", engine).plugin
-        given: Result = engine.evaluate(
+        given: Result = chosen_engine(engine, registry).evaluate(
             *(dataset, predictions, options),
             **dict(model=model, task=task, out=out, registry=registry),
             **dict(progress=progress, cancelled=cancelled),
@@ -268,10 +267,10 @@ def evaluate_with(
         result.record_time(started, time.time() - started)
         if moved := here.restore():
             result.record_warnings([moved])
-        if refused or _is_zero(result.headline):
+        if refused or is_zero(result.headline):
             bound = asked.dataset, asked.task, prepared.examples, prepared.alignment
             diagnosis = diagnose(*bound, registry)
-        if not refused and _is_zero(result.headline):
+        if not refused and is_zero(result.headline):
             result.record_warnings(diagnosis.notices)
         announce(result, result.scores, refused, watchers)
         if out is not None:
@@ -283,7 +282,7 @@ def evaluate_with(
         return result
 
 
-def _is_zero(score: Score | None) -> bool:
+def is_zero(score: Score | None) -> bool:
     """Whether a score is the worst that most metrics have."""
     return score is not None and score.value == 0 and bool(score.higher_is_better)
 

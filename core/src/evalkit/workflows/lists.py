@@ -30,9 +30,9 @@ from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import ScoringSettings
 from evalkit.scoring.table import (
     LIST_KINDS,
+    ListsGiven,
     ScoringTable,
     comparable,
-    list_notices,
     make_table,
 )
 from evalkit.statistics.student_t import check_confidence
@@ -130,11 +130,12 @@ def score(
     for found in scored:
         if found.failure:
             raise found.failure
+    lists = ListsGiven.among(prediction, kind, ids)
     record = RunRecord(
         status="complete",
         split="given",
         counts=recorded.Counts(examples=len(targets), scored=len(targets)),
-        notices=tuple(list_notices(prediction, kind, ids)),
+        notices=(str(lists),) if lists else (),
     )
     named = pl.DataFrame({"id": ids}).with_columns(replication=pl.lit(None, pl.String))
     result = add_scores(Result(record, (), (), named), scored, groups, [bound])

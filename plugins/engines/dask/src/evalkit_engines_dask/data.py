@@ -115,13 +115,26 @@ def load_part(
             inputs=_typed(examples.inputs, examples.inputs.columns),
         ),
         examples.frame.height,
-        write_buckets(task.store, f"data/{number}", buckets, piece),
+        write_buckets(task.store, f"{task.data}/{number}", buckets, piece),
         examples.clustered,
         frozenset(facets_of(examples.frame["tags"])),
         {column.name: _values(column) for column in kept.get_columns()},
         None if selected is None else selected.arg_true().to_numpy().astype(np.int64),
         refusal,
     )
+
+
+def refuse_other_buckets(
+    path: Path | None, ids: pl.Series, buckets: Rows, bucket: int
+) -> None:
+    """Refuse a file that holds an id of another bucket than its own."""
+    is_other = buckets != bucket
+    if is_other.any():
+        place = int(is_other.argmax())
+        raise DataError(
+            f"{path}: the id {ids[place]!r} is of bucket {buckets[place]}, expected "
+            f"{bucket}, as of bucketed files. Leave out bucketed, or write them anew"
+        )
 
 
 def _typed(frame: pl.DataFrame, inferred: Sequence[str]) -> pl.DataFrame:
@@ -299,7 +312,7 @@ def bucket_examples(task: Task, survey: Survey, bucket: int) -> BucketExamples:
         empty = pl.Series([], dtype=pl.Boolean)
         selected = pl.concat([empty, *chosen]) & pl.Series(rows <= survey.last)
     inputs = [conformed_frame(each.inputs, known.inputs.schema) for each in parts]
-    choices = [own for each in parts if (own := each.choices) is not None]
+    options = [c for c in (each.choices for each in parts) if c is not None]
     return BucketExamples(
         known._replace(
             frame=frame,
@@ -307,7 +320,7 @@ def bucket_examples(task: Task, survey: Survey, bucket: int) -> BucketExamples:
             nested={
                 n: [v for e in parts for v in _values_of(e, n)] for n in known.nested
             },
-            choices=pl.concat([known.choices, *choices]) if choices else known.choices,
+            choices=pl.concat(options) if options else known.choices,
         ),
         rows,
         selected,
@@ -334,12 +347,14 @@ def _refuse_repeated(ids: pl.Series, rows: Rows) -> None:
         )
 
 
-def answers_of(task: Task, survey: Survey) -> pl.DataFrame:
-    """Read id and answer of all selected examples, in the order of the data."""
+def answers_of(task: Task, survey: Survey, *, is_all: bool = False) -> pl.DataFrame:
+    """Read id and answer of the selected examples, or all, in the order of the data."""
     parts = []
     for bucket in range(task.buckets):
         found = bucket_examples(task, survey, bucket)
         frame = found.examples.frame.select("id", "answer")
         frame = frame.with_columns(pl.Series("row", found.rows))
-        parts.append(frame if found.selected is None else frame.filter(found.selected))
+        if found.selected is not None and not is_all:
+            frame = frame.filter(found.selected)
+        parts.append(frame)
     return pl.concat(parts).sort("row").drop("row")

@@ -22,9 +22,15 @@ class Task(NamedTuple):
     """Where a task finds what it needs."""
 
     store: str
-    plan: str
-    """File of the `Plan`."""
+    folder: str
+    """Folder of this evaluation, which is removed at its end."""
     buckets: int
+    is_bucketed: bool = False
+    """Whether each file of data and predictions holds one bucket."""
+    plan: str = ""
+    """File of the `Plan`."""
+    data: str = ""
+    """Folder of the data's buckets, which is named by what they are made of."""
 
     def load(self) -> Plan:
         """Read the plan."""
@@ -95,6 +101,8 @@ class Inferred(NamedTuple):
     """Types of predictions (`pred`) and of fields that have a value."""
     edges: Mapping[str, tuple[float, ...]]
     """What cuts the numbers of columns that examples are grouped by."""
+    is_refused: bool = False
+    """Whether the policies refuse some responses, so that none is scored."""
 
     def whole(self, facets: Sequence[str]) -> Whole:
         """Return it in the form that grouping takes."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +15,10 @@ from evalkit.examples.table import Examples
 from evalkit.predictions.kept_responses import keep_responses
 from evalkit.predictions.preparation import Predictions, changed_by, read_responses
 from evalkit.predictions.responses import ResponseReader
+from evalkit.reading.formats import Format, detect_format
 from evalkit.reading.rows import Block, Row
 from evalkit_engines_dask.buckets import Rows, bucket_of, write_buckets
+from evalkit_engines_dask.data import answers_of, refuse_other_buckets
 from evalkit_engines_dask.plan import Plan, Task
 from evalkit_engines_dask.store import attempt, load, written
 
@@ -80,10 +83,9 @@ def read_part(task: Task, number: int, predictions: Predictions) -> ResponsePart
     assert plan.survey is not None
     known = plan.survey.examples
     reader = reader_of(plan, known)
-    changed = changed_by(predictions, plan.asked.stage)
     undeclared: Counter[str] = Counter()
     pieces = []
-    for block in read_responses(changed, reader, known.frame["id"]):
+    for block in _read(task, predictions, reader):
         undeclared.update(block.undeclared)
         exact = _exact_rows(block, reader) if block.frame.height else {}
         pieces.append(Piece(block.frame, block.lines, exact, [*block.rows]))
@@ -108,10 +110,37 @@ def read_part(task: Task, number: int, predictions: Predictions) -> ResponsePart
     return ResponsePart(
         int(starts[-1]),
         max(lines, default=0),
-        write_buckets(task.store, f"responses/{number}", bucket, chosen),
+        write_buckets(task.store, f"{task.folder}/responses/{number}", bucket, chosen),
         undeclared,
-        _keep(task, number, predictions, plan),
+        keep_part(task, number, predictions),
     )
+
+
+def _read(
+    task: Task, predictions: Predictions, reader: ResponseReader
+) -> Iterable[Block]:
+    plan = task.load()
+    assert plan.survey is not None
+    ids = plan.survey.examples.frame["id"]
+    if isinstance(predictions, Path) and detect_format(predictions) is Format.PLAIN:
+        ids = answers_of(task, plan.survey, is_all=True)["id"]
+    return read_responses(changed_by(predictions, plan.asked.stage), reader, ids)
+
+
+def bucketed_blocks(
+    task: Task, bucket: int, file: Path, reader: ResponseReader
+) -> Iterator[Block]:
+    """Read a file of predictions that holds one bucket."""
+    for block in _read(task, file, reader):
+        if block.frame.height:
+            ids = block.frame["id"]
+            refuse_other_buckets(file, ids, bucket_of(ids, task.buckets), bucket)
+        rows = [*block.rows]
+        ids = _ids_of_rows(rows, reader)
+        known = ids.is_not_null()
+        buckets = bucket_of(ids.filter(known), task.buckets)
+        refuse_other_buckets(file, ids.filter(known), buckets, bucket)
+        yield block._replace(rows=rows)
 
 
 def _exact_rows(block: Block, reader: ResponseReader) -> dict[int, Row]:
@@ -159,19 +188,21 @@ def _some(piece: Piece, rows: Rows) -> Piece:
     return Piece(frame, piece.lines[columns], exact, listed)
 
 
-def _keep(task: Task, number: int, given: Predictions, plan: Plan) -> str | None:
+def keep_part(task: Task, number: int, given: Predictions) -> str | None:
     """Write the rows as they came, where the run keeps them."""
-    kept = keep_responses(given) if plan.keeps_responses else None  # type: ignore[arg-type]
+    kept = keep_responses(given) if task.load().keeps_responses else None  # type: ignore[arg-type]
     if kept is None:
         return None
-    name = attempt(f"kept/{number}")
+    name = attempt(f"{task.folder}/kept/{number}")
     with written(task.store, name) as path:
         kept.write_parquet(path, compression_level=1, statistics=False)
     return name
 
 
-def bucket_blocks(task: Task, files: Sequence[tuple[int, str]]) -> Iterator[Block]:
+def bucket_blocks(
+    task: Task, files: Sequence[tuple[int, str | Path]]
+) -> Iterator[Block]:
     """Read the responses of a bucket; offsets are added to the lines of each file."""
     for offset, file in files:
-        pieces: list[Piece] = load(task.store, file)
+        pieces: list[Piece] = load(task.store, str(file))
         yield from (piece.block(offset) for piece in pieces)

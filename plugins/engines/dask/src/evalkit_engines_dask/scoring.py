@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +23,7 @@ from evalkit.runs.results import Result
 from evalkit.runs.scores import GroupSizes
 from evalkit.scoring.grouping import bin_edges
 from evalkit.scoring.records import MetricScores, Outcomes
-from evalkit.scoring.table import list_notices
+from evalkit.scoring.table import ListsGiven
 from evalkit.scoring.tally import Tallies
 from evalkit.scoring.tallying import tally_table
 from evalkit.workflows.evaluation_steps import (
@@ -31,7 +33,12 @@ from evalkit.workflows.evaluation_steps import (
 )
 from evalkit_engines_dask.data import BucketExamples, bucket_examples
 from evalkit_engines_dask.plan import Inferred, Plan, Task
-from evalkit_engines_dask.responses import bucket_blocks, reader_of
+from evalkit_engines_dask.responses import (
+    bucket_blocks,
+    bucketed_blocks,
+    keep_part,
+    reader_of,
+)
 from evalkit_engines_dask.store import attempt, save, written
 from evalkit_engines_dask.types import conformed, type_of
 
@@ -64,14 +71,17 @@ class Scored(NamedTuple):
     texts: np.ndarray[Any, np.dtype[np.uint64]]
     """Hashes of the texts that answers were taken from."""
     warnings: Sequence[str]
-    lists: Sequence[str]
-    """What is said of lists that were predicted where answers are single values."""
+    lists: ListsGiven | None
+    refused: Counter[str]
+    """How many responses each adapter refused."""
+    kept: str | None
+    """File of the rows as they came, where the bucket is a file of predictions."""
 
 
 def score_bucket(
     task: Task,
     bucket: int,
-    files: Sequence[tuple[int, str]],
+    files: Sequence[tuple[int, str | Path]],
     inferred: Inferred | None = None,
 ) -> Scored:
     """Match and score the responses of a bucket.
@@ -79,7 +89,8 @@ def score_bucket(
     Args:
         task: What the task needs.
         bucket: Number of the bucket.
-        files: Files of its responses, and what is added to the lines of each.
+        files: Files of its responses in the store, or the file of predictions that
+            holds the bucket, and what is added to the lines of each.
         inferred: What is known of all responses. Default: what this bucket says.
 
     Returns:
@@ -91,9 +102,15 @@ def score_bucket(
     found = bucket_examples(task, survey, bucket)
     reader = reader_of(plan, found.examples)
     options = plan.asked.options
+    kept, blocks = None, bucket_blocks(task, files)
+    if task.is_bucketed and files:
+        ((offset, file),) = files
+        kept = keep_part(task, bucket, Path(file))
+        read = bucketed_blocks(task, bucket, Path(file), reader)
+        blocks = (block.moved(offset) for block in read)
     alignment = align(
         found.examples.frame["id"],
-        bucket_blocks(task, files),
+        blocks,
         reader,
         options.policies.on_duplicate,
         found.selected,
@@ -104,19 +121,21 @@ def score_bucket(
         alignment = _conformed(alignment, inferred)
     prepared = _prepared(plan, found, alignment)
     refused = alignment.refusal(options.policies)
-    if not refused:
+    is_refused = bool(refused) or (inferred is not None and inferred.is_refused)
+    is_refused = is_refused or not plan.asked.metrics
+    if not is_refused:
         prepared = add_columns(plan.asked, prepared, lambda *_: None)
     numbers = _numbers(plan, prepared)
     edges = {name: tuple(bin_edges(each).tolist()) for name, each in numbers.items()}
-    own = own._replace(edges=edges)
+    own = own._replace(edges=edges, is_refused=bool(refused))
     whole = (inferred or own).whole(survey.facets)
     crossed = cross_examples(plan.asked, prepared, whole)
     grouped = Parts(plan.asked, prepared, GroupSizes((), []), crossed)
     outcomes: dict[str, Outcomes] = {}
-    tallies = None if refused else _tallies(plan, grouped, outcomes)
+    tallies = None if is_refused else _tallies(plan, grouped, outcomes)
     scored = [*_scored(plan.asked.metrics, outcomes)]
     result = make_result(grouped._replace(scored=scored), plan.model, refused)
-    folder = attempt(f"scored/{bucket}")
+    folder = attempt(f"{task.folder}/scored/{bucket}")
     return Scored(
         tallies,
         inferred or own,
@@ -131,14 +150,13 @@ def score_bucket(
         result.record.extraction,
         _texts(alignment),
         plan.asked.watchers.warnings,
-        [
-            *list_notices(
-                alignment.predictions,
-                survey.examples.answer_kind,
-                prepared.examples.frame["id"],
-                show=options.include_examples,
-            )
-        ],
+        ListsGiven.among(
+            *(alignment.predictions, survey.examples.answer_kind),
+            prepared.examples.frame["id"],
+            show=options.include_examples,
+        ),
+        reader.adapters.refused,
+        kept,
     )
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from evalkit.errors import DataError
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
 from evalkit.examples.rows import ExampleRows
 from evalkit.plugins.bound import BoundDataset
@@ -129,3 +130,31 @@ def identify(dataset: BoundDataset, source: Source) -> DataIdentity:
     return fingerprint(
         dataset, ExampleRows(pl.DataFrame(), path=source.path, hashes=known)
     )
+
+
+def count_bucketed(data: Source | None, predictions: Source | None) -> int:
+    """Return the number of files that each hold one bucket, of data and predictions."""
+    for source in (data, predictions):
+        kinds = [] if source is None else [*map(detect_format, files_of(source.path))]
+        if {*kinds} != {Format.PARQUET}:
+            raise DataError("bucketed data and predictions must be files of Parquet")
+    assert data is not None
+    assert predictions is not None
+    count, other = len(files_of(data.path)), len(files_of(predictions.path))
+    if count != other:
+        raise DataError(
+            f"bucketed data and predictions must be as many files, got {count} and "
+            f"{other}"
+        )
+    return count
+
+
+def bucketed_files(source: Source) -> list[tuple[int, Path]]:
+    """Return files of Parquet, and the number of rows before each."""
+    import pyarrow.parquet
+
+    found, before = [], 0
+    for file in files_of(source.path):
+        found.append((before, file))
+        before += pyarrow.parquet.read_metadata(file).num_rows
+    return found

@@ -87,6 +87,8 @@ class Tasks:
     store: str = ""
     parts: int | None = None
     """Number of parts that examples are scored in. Default: by size and workers."""
+    bucketed: bool = False
+    """Whether each file of data and predictions holds one bucket, in their order."""
     resources: Mapping[str, float] = {}
     lost: int = 0
     is_running: bool = False

@@ -303,22 +303,11 @@ def write_data(
         (folder / "drawn.yaml").write_text(json.dumps({**written, "data": data}))
         return {"dataset": folder / "drawn.yaml"}
     count = 3 if form[-1] == "*" else 1
-    cuts = [len(rows) * place // count for place in range(count + 1)]
-    below = folder / "shards"
-    below.mkdir()
-    types = (
-        {} if form[0] == "j" else pl.DataFrame(rows, infer_schema_length=None).schema
-    )
-    is_numeric = are_numbers(random, [row["uid"] for row in rows])
-    for place, (start, stop) in enumerate(pairwise(cuts)):
-        path = below / f"test-{place:05}-of-{count:05}.{form.rstrip('*')}"
-        if form[0] == "j":
-            write_lines(random, path, rows[start:stop])
-        else:
-            frame = pl.DataFrame(rows[start:stop], types)
-            write_table(random, path, frame, "uid" if is_numeric else None)
-    named = [below, below / "test-*"] if count > 1 else [path]
-    return {"task": task, "data": str(random.choice(named))}
+    (folder / "shards").mkdir()
+    name = folder / "shards" / "test"
+    path = write_files(random, name, form.rstrip("*"), count, rows)
+    folders = [str(folder / "shards")] if count > 1 else []
+    return {"task": task, "data": random.choice([path, *folders])}
 
 
 def write_predictions(random: Random, folder: Path, rows: list[Row]) -> str:
@@ -326,33 +315,36 @@ def write_predictions(random: Random, folder: Path, rows: list[Row]) -> str:
     if not any("" in row for row in rows):
         is_flat = not any(isinstance(v, list | dict) for r in rows for v in r.values())
         forms += ["parquet", "parquet", *(["csv"] if is_flat else [])]
-    path = folder / f"said.{random.choice(forms)}"
-    if ".jsonl" in path.suffixes:
-        write_lines(random, path, rows)
-    else:
-        frame = pl.DataFrame(rows, infer_schema_length=None)
-        is_numeric = are_numbers(random, [row["id"] for row in rows])
-        write_table(random, path, frame, "id" if is_numeric else None)
-    return str(path)
+    form, count = random.choice(forms), random.choice((1, 1, 3))
+    return write_files(random, folder / "said", form, count, rows)
 
 
-def are_numbers(random: Random, ids: Sequence[str]) -> bool:
-    """Tell whether ids are written as numbers are, and shall be some."""
-    return random.random() < 0.7 and all(map(NUMBER.fullmatch, ids))
+def write_files(
+    random: Random, stem: Path, form: str, count: int, rows: list[Row]
+) -> str:
+    """Write rows as shards, and return the path or the pattern of them."""
+    frame, cuts = pl.DataFrame(), [len(rows) * n // count for n in range(count + 1)]
+    if form[0] != "j":
+        frame = pl.DataFrame(rows, infer_schema_length=None).select(
+            pl.exclude("tags" if form == "csv" else [])
+        )
+        key = "uid" if "uid" in rows[0] else "id"
+        if random.random() < 0.7 and all(map(NUMBER.fullmatch, frame[key])):
+            frame = frame.with_columns(pl.col(key).cast(pl.Int64))
+    for number, (start, stop) in enumerate(pairwise(cuts)):
+        middle = f"-{number:05}-of-{count:05}" if count > 1 else ""
+        path = stem.with_name(f"{stem.name}{middle}.{form}")
+        if form == "csv":
+            frame[start:stop].write_csv(path)
+        elif form == "parquet":
+            groups = random.choice((7, 50))
+            frame[start:stop].write_parquet(path, row_group_size=groups)
+        else:
+            write_lines(random, path, rows[start:stop])
+    return str(path if count == 1 else stem.with_name(f"{stem.name}-*.{form}"))
 
 
 NUMBER = re.compile("0|[1-9][0-9]*")
-
-
-def write_table(
-    random: Random, path: Path, frame: pl.DataFrame, numbers: str | None
-) -> None:
-    if numbers:
-        frame = frame.with_columns(pl.col(numbers).cast(pl.Int64))
-    if path.suffix == ".csv":
-        frame.select(pl.exclude("tags")).write_csv(path)
-    else:
-        frame.write_parquet(path, row_group_size=random.choice((7, 50)))
 
 
 def write_lines(random: Random, path: Path, rows: list[Row]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +12,7 @@ import polars as pl
 
 from evalkit.base.columns import all_named, encode
 from evalkit.errors import DataError, SchemaError
+from evalkit.examples.clusters import cluster_notices
 from evalkit.examples.fingerprints import DataIdentity
 from evalkit.examples.kept import makes_groups
 from evalkit.examples.label_conversion import tag_notices
@@ -185,6 +186,7 @@ def merge_parts(
             identity=identity,
             notices=(
                 *(*asked.dataset.notices, *identity.notices),
+                *_cluster_notices(asked.dataset, known),
                 *tag_notices(asked.dataset, asked.task, columns),
             ),
             data_columns=columns,
@@ -205,6 +207,11 @@ def merge_parts(
         selected,
         last,
     )
+
+
+def _cluster_notices(dataset: BoundDataset, parts: Sequence[Examples]) -> Iterator[str]:
+    counts = [each for part in parts if (each := part.cluster_counts) is not None]
+    return cluster_notices(dataset, sum(counts[1:], counts[0]))
 
 
 def _widened(examples: Examples) -> Examples:

@@ -38,7 +38,7 @@ from evalkit.runs import recorded
 from evalkit.runs.accounts import refusal_message
 from evalkit.runs.folders import check_place
 from evalkit.runs.options import EvaluationOptions
-from evalkit.runs.recording import Asked, Parts, make_result
+from evalkit.runs.recording import Asked, Parts, fingerprint_of, make_result
 from evalkit.runs.results import Result
 from evalkit.runs.scores import GroupSizes
 from evalkit.scoring.baselines import baselines_of
@@ -421,12 +421,14 @@ class _Run:
         for each in scored:
             left.update(each.not_scored)
         is_partial = left and record.status == "complete"
+        extraction = _merge_extractions(scored)
         result.amend(
             not_scored=dict(left),
             status="partial" if is_partial else record.status,
             columns=_merge_columns(scored),
-            extraction=_merge_extractions(scored),
+            extraction=extraction,
             notices=(*record.notices, *_list_notices(scored)),
+            fingerprint=fingerprint_of(record.changed(extraction=extraction)),
         )
         for each in scored:
             result.record_warnings(each.warnings)
@@ -511,7 +513,8 @@ def _merge_inferred(scored: Sequence[Scored]) -> Inferred:
         summed = counts.group_by("number").agg(pl.col("count").sum()).sort("number")
         edges[name] = tuple(bin_edges(summed).tolist())
     is_refused = any(each.is_refused for each in known)
-    return Inferred(sorted_replications(names), types, edges, is_refused)
+    unanswered = any(each.unanswered for each in known)
+    return Inferred(sorted_replications(names), types, edges, is_refused, unanswered)
 
 
 def _merge_alignments(

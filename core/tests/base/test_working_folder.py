@@ -3,7 +3,6 @@ from pathlib import Path
 import pytest
 
 from evalkit.base.files import WorkingFolder
-from evalkit.errors import EvalkitError
 
 
 def test_a_folder_that_was_changed_is_gone_back_to(
@@ -19,16 +18,3 @@ def test_a_folder_that_was_changed_is_gone_back_to(
     assert str(tmp_path / "other") in moved
     assert Path.cwd() == tmp_path
     assert here.restore() is None
-
-
-def test_a_folder_that_was_removed_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "gone").mkdir()
-    monkeypatch.chdir(tmp_path / "gone")
-    here = WorkingFolder()
-    (tmp_path / "gone").rmdir()
-    assert WorkingFolder().restore() is None
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(EvalkitError, match="gone cannot be gone back to"):
-        here.restore()

@@ -166,7 +166,6 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start workers as soon as two batches were computed here."""
     monkeypatch.setattr(passes, "WORTH_SECONDS", -1.0)
     monkeypatch.setattr(passes, "LEAST_MEASURED", 0.0)
-    monkeypatch.setattr(passes.Pace, "elsewhere", 0.0)
 
 
 def table_of(predictions: list[Any], **columns: Any) -> ScoringTable:
@@ -444,7 +443,6 @@ from evalkit.parallel import Workers
 
 print("the main module runs", flush=True)
 batches.WORTH_SECONDS, batches.LEAST_MEASURED = -1.0, 0.0
-batches.Pace.elsewhere = 0.0
 sys.path.insert(0, sys.argv[1])
 frame = pl.DataFrame(
     {

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evalkit
-from evalkit.errors import PluginContractError, PluginLoadError, UnknownPluginError
+from evalkit.errors import PluginContractError, UnknownPluginError
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import Catalog
-from evalkit.plugins.registry import Registry, bind, load_component
+from evalkit.plugins.registry import Registry, bind
 
 METRIC = """
     import evalkit
@@ -111,59 +111,6 @@ class TestLoading:
         assert bound.component.origin == "metrics/size (len-dist 1.2.3)"
         assert bound.row_function("score_example")(prediction="abc", target="") == 3.0
 
-    @pytest.mark.parametrize(
-        ("code", "cause"),
-        [
-            ("import no_such_module_at_all", "ModuleNotFoundError: No module named"),
-            ("raise ValueError('boom')", "ValueError: boom"),
-            ("raise RuntimeError", "RuntimeError"),
-            ("import sys; sys.exit('bye')", "SystemExit: bye"),
-            ("class Own(BaseException): pass\nraise Own('odd')", "Own: odd"),
-            ("def broken(:", "SyntaxError: invalid syntax"),
-            ("Other = 1", "AttributeError: module "),
-        ],
-    )
-    def test_whatever_goes_wrong_at_import_names_the_plugin_and_the_cause(
-        self, fake_distribution: Any, code: str, cause: str
-    ) -> None:
-        fake = fake_distribution(
-            code, {"evalkit.metrics": {"broken": "Metric"}}, name="bad-dist"
-        )
-        with pytest.raises(PluginLoadError) as caught:
-            Registry().load("metrics", "broken")
-        message = str(caught.value)
-        assert message.startswith(
-            f"metrics/broken (bad-dist 1.2.3): importing {fake.module}:Metric failed "
-            f"with {cause}"
-        )
-        assert caught.value.__cause__ is not None
-
-    @pytest.mark.parametrize(
-        ("body", "cause"),
-        [
-            ("raise OSError('no disk')", "OSError: no disk"),
-            (
-                "raise SystemExit(3)",
-                "SystemExit: 3; raise an error, as a plugin must not end the process",
-            ),
-            (
-                "raise GeneratorExit",
-                "GeneratorExit; give the error a message that says what is wrong",
-            ),
-        ],
-    )
-    def test_whatever_goes_wrong_in_the_constructor_is_named_too(
-        self, body: str, cause: str
-    ) -> None:
-        scope: dict[str, Any] = {}
-        exec(f"def __init__(self, parameters=None): {body}", scope)
-        plugin = type("Broken", (evalkit.Metric,), {"__init__": scope["__init__"]})
-        with pytest.raises(PluginLoadError) as caught:
-            bind(component("broken"), plugin)
-        assert str(caught.value) == (
-            f"metrics/broken (dist 1.0): constructing it failed with {cause}"
-        )
-
     @pytest.mark.parametrize("step", ["import", "construct", "check"])
     def test_an_interrupt_is_no_failure_of_the_plugin(
         self, fake_distribution: Any, step: str
@@ -185,34 +132,6 @@ class TestLoading:
         fake_distribution(code, {"evalkit.metrics": {"slow": "Slow"}})
         with pytest.raises(KeyboardInterrupt):
             Registry().load("metrics", "slow")
-
-    @pytest.mark.parametrize("value", ["", "a b:c", "pkg.mod:obj:more", ":Object"])
-    def test_an_entry_point_of_another_form_is_refused(self, value: str) -> None:
-        with pytest.raises(PluginLoadError) as caught:
-            load_component(component("odd")._replace(value=value))
-        assert str(caught.value) == (
-            f"metrics/odd (dist 1.0): its entry point {value!r} is not of the form "
-            "package.module:object"
-        )
-
-    @pytest.mark.parametrize(
-        ("kind", "target", "what"),
-        [
-            ("datasets", "make", "function"),
-            ("tasks", "make", "function"),
-            ("metrics", None, "module"),
-        ],
-    )
-    def test_a_module_or_a_function_is_no_plugin(
-        self, fake_distribution: Any, kind: str, target: str | None, what: str
-    ) -> None:
-        code = "def make(split): return []"
-        fake = fake_distribution(code, f"[evalkit.{kind}]\n")
-        value = f"{fake.module}:{target}" if target else fake.module
-        found = component("odd", kind=kind)._replace(value=value)
-        with pytest.raises(PluginContractError) as caught:
-            load_component(found)
-        assert f"{value} is a {what}, not a class" in str(caught.value)
 
 
 def called(bound: Any, predictions: list[Any], targets: list[Any]) -> Any:

@@ -534,7 +534,6 @@ def test_other_processes_know_what_was_prepared(
 ) -> None:
     monkeypatch.setattr(passes, "WORTH_SECONDS", -1.0)
     monkeypatch.setattr(passes, "LEAST_MEASURED", 0.0)
-    monkeypatch.setattr(passes.Pace, "elsewhere", 0.0)
     code = f"""
 import os
 

@@ -75,7 +75,12 @@ from evalkit_cli.options.runs import (
     quiet_option,
     verbose_option,
 )
-from evalkit_cli.options.scoring import observer_option, scoring_options
+from evalkit_cli.options.scoring import (
+    load_engine,
+    observer_option,
+    running,
+    scoring_options,
+)
 from evalkit_cli.printing.planned_requests import print_plans
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import (
@@ -218,6 +223,9 @@ def eval_command(
     least = read_thresholds(thresholds)
     registry = Registry()
     is_asked = bool(models) and not files and predictions_dir is None
+    others = {"--model without -p": is_asked, "--dry-run": dry_run}
+    others |= {f"--{name}": options[name] for name in ("against", "perturbed")}
+    engine = load_engine(options.pop("engine"), registry, others)
     asking = read_asked(options, is_asked, is_judged=bool(options["annotators"]))
     if model_name is not None and not is_asked:
         raise click.UsageError("--model-name is for a model that is asked (--model).")
@@ -263,10 +271,14 @@ def eval_command(
                 task = None
             work, sets = _scored(with_copies(work, options, out), evaluated)
             how = evaluation_options(options, chosen_metrics(registry, metrics, params))
-            shared = Shared(registry, how, task, out, progress, plan)
+            shared = Shared(registry, how, task, out, progress, plan, engine)
             _refuse_nonsense(least, sets, shared)
             judged = plans_of_jobs([*work], shared) if dry_run else []
-            results, failed = evaluate_all(work, shared, folder, unasked, len(sets) > 1)
+            several_sets = len(sets) > 1
+            with running(engine, progress):
+                results, failed = evaluate_all(
+                    work, shared, folder, unasked, several_sets
+                )
     if dry_run:
         print_plans(judged, as_json=as_json)
         return

@@ -28,6 +28,7 @@ class Shared(NamedTuple):
     out: Path
     progress: Callable[[str, float], None]
     plan: SuitePlan | None
+    engine: Any = None
 
 
 def evaluate_all(
@@ -76,6 +77,7 @@ def _evaluate(job: Job, shared: Shared, several: bool) -> Result:
     }
     try:
         if not job.copies.perturbed:
+            how["engine"] = shared.engine
             return evaluate_with(job.dataset, job.path, options, **how)
         from evalkit_analysis_robustness import evaluate_perturbed
 

@@ -90,7 +90,8 @@ def _run_or_file(given: str, runs: Path) -> str:
     from evalkit.places import is_remote
     from evalkit.runs import find_run
 
-    if given == STANDARD_INPUT or is_remote(given) or Path(given).exists():
+    is_place = is_remote(given) or "*" in given or Path(given).exists()
+    if given == STANDARD_INPUT or is_place:
         return given
     try:
         return str(find_run(given, runs))

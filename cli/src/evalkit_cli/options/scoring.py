@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
 import click
 
+from evalkit_cli.options.asking import refuse_given
 from evalkit_cli.options.choices import Decorator, apply, setting
 from evalkit_cli.options.completion import complete_names
+
+if TYPE_CHECKING:
+    from evalkit import Registry
 
 
 def jobs_with(help_text: str) -> Decorator:
@@ -58,6 +66,36 @@ observer_option = click.option(
 
 jobs_option = jobs_with("Processes that slow metrics written in Python may use.")
 
+engine_option = setting(
+    "--engine",
+    metavar="NAME[:KEY=VALUE,…]",
+    shell_complete=complete_names("engines"),
+    help="Work in parts on this engine, such as dask or dask:workers=4.",
+)
+
+
+def load_engine(
+    name: str | None, registry: Registry, others: Mapping[str, Any] | None = None
+) -> Any:
+    """Load the engine of `--engine`; refuse other options, if they have a value."""
+    if not name:
+        return None
+    for option in (option for option, value in (others or {}).items() if value):
+        raise click.UsageError(
+            f"{option} cannot be used with --engine. Leave one of them out."
+        )
+    refuse_given(["jobs"], "cannot be used with --engine, which has its own workers.")
+    return registry.load("engines", name).plugin
+
+
+def running(engine: Any, progress: Callable[[str, float], None]) -> Any:
+    """Start an engine, if there is one, for a `with` statement that stops it."""
+    if engine is None:
+        return nullcontext()
+    progress("starting the workers", 0.0)
+    return engine
+
+
 scoring_options = apply(
     setting(
         "--by",
@@ -73,5 +111,6 @@ scoring_options = apply(
     confidence_with("Probability of the confidence intervals."),
     seed_with("Seed of the bootstrap."),
     jobs_option,
+    engine_option,
 )
 """Parameters of `evalkit.evaluate` by the same names."""

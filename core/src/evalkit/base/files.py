@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from evalkit.errors import EvalkitError, ObjectExistsError, StorageError
+from evalkit.errors import ObjectExistsError, StorageError
 
 
 @contextmanager
@@ -107,40 +107,21 @@ def regular_file(path: Path) -> Iterator[BinaryIO]:
     """Open a regular file, or what a symlink leads to; raise OSError for others."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as stream:
-        refuse_irregular(path, descriptor)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
         yield stream
-
-
-def refuse_irregular(path: Path, descriptor: int) -> None:
-    """Raise OSError where a pipe, a device or a folder was opened."""
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        raise OSError(errno.EINVAL, "not a regular file", str(path))
 
 
 class WorkingFolder:
     """The folder that is the current one now, from which relative paths lead."""
 
     def __init__(self) -> None:
-        try:
-            self._path: str | None = os.getcwd()  # noqa: PTH109 - called often
-        except OSError:  # it was removed: only absolute paths lead anywhere
-            self._path = None
+        self._path = Path.cwd()
 
     def restore(self) -> str | None:
         """Go back to the folder; return a warning if a plugin changed it."""
-        if self._path is None:
-            return None
-        try:
-            now = os.getcwd()  # noqa: PTH109
-        except OSError:
-            now = "one that was removed"
+        now = Path.cwd()
         if now == self._path:
             return None
-        try:
-            os.chdir(self._path)
-        except OSError as error:
-            raise EvalkitError(
-                f"the current folder {self._path} cannot be gone back to: "
-                f"{error.strerror}; a plugin changed it to {now}"
-            ) from error
+        os.chdir(self._path)
         return f"a plugin changed the current folder to {now}; it was changed back"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -38,36 +37,13 @@ def cluster_names(dataset: BoundDataset) -> list[str]:
     return sorted(dataset.chosen_cluster or dataset.declared_cluster or [INPUT_ID])
 
 
-class ClusterCounts(NamedTuple):
-    """What is worth knowing of clusters that a user chose."""
-
-    rows: int
-    without: int
-    """Rows without a value of one of the columns."""
-    empty: frozenset[str]
-    """Columns without a value."""
-    keys: pl.Series
-    """The distinct clusters."""
-
-    @classmethod
-    def of(
-        cls, dataset: BoundDataset, frame: pl.DataFrame, clusters: pl.Series
-    ) -> ClusterCounts:
-        """Count the clusters of some rows."""
-        columns = dataset.chosen_cluster
-        alone = {name: _without_value(frame, [name]) for name in columns}
-        empty = frozenset(name for name, lacks in alone.items() if lacks.all())
-        without = int(_without_value(frame, columns).sum()) if columns else 0
-        return cls(frame.height, without, empty, clusters.unique())
-
-    def __add__(self, other: Any) -> ClusterCounts:
-        """Return the counts of both."""
-        keys = pl.concat([self.keys, other.keys]).unique()
-        both = self.rows + other.rows, self.without + other.without
-        return ClusterCounts(*both, self.empty & other.empty, keys)
+def count_without(dataset: BoundDataset, frame: pl.DataFrame) -> int:
+    """Count the rows without a value of the columns that a user chose."""
+    columns = dataset.chosen_cluster
+    return int(_without_value(frame, columns).sum()) if columns else 0
 
 
-def cluster_notices(dataset: BoundDataset, counts: ClusterCounts) -> Iterator[str]:
+def cluster_notices(dataset: BoundDataset, without: int) -> Iterator[str]:
     """Say what is worth knowing about clusters that a user chose."""
     columns = dataset.chosen_cluster
     if not columns:
@@ -76,24 +52,9 @@ def cluster_notices(dataset: BoundDataset, counts: ClusterCounts) -> Iterator[st
     declared = dataset.declared_cluster
     if declared and {*declared} != {*columns}:
         yield f"clusters are by {names}, not by {', '.join(declared)} as the data set's"
-    without, height = counts.without, counts.rows
     if without:
         rows, either = count_of(without, "example"), " or ".join(columns)
         yield f"{rows} without a value of {either}: each is a cluster of its own"
-    empty = [name for name in columns if name in counts.empty]
-    if empty and len(columns) > 1 and height:
-        yield f"no example has a value of {' or '.join(empty)}"
-    distinct = len(counts.keys)
-    if distinct == height > 1 and without < height:
-        yield (
-            f"no two examples have the same value of {names}: each is a cluster of its "
-            "own, as without clusters"
-        )
-    elif distinct == 1 < height:
-        yield (
-            f"all examples have the same value of {names}: they are one cluster, of "
-            "which no interval can be computed"
-        )
 
 
 def _without_value(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:

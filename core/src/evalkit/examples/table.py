@@ -16,10 +16,10 @@ from evalkit.examples.answers import Reporter, answer_column
 from evalkit.examples.attachments import file_fields, with_attached
 from evalkit.examples.checking import checked_inputs
 from evalkit.examples.clusters import (
-    ClusterCounts,
     cluster_column,
     cluster_names,
     cluster_notices,
+    count_without,
 )
 from evalkit.examples.conversion import LABEL_CONVERTER, find_converter, prediction_type
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
@@ -55,7 +55,8 @@ class Examples(NamedTuple):
     """The columns of the data that a run keeps."""
     languages: tuple[str, ...] = ()
     """BCP 47 codes of the languages of the texts."""
-    cluster_counts: ClusterCounts | None = None
+    without_cluster: int = 0
+    """How many have no value of the columns that a user took clusters from."""
 
     def where(self, selected: pl.Series) -> Examples:
         """Return some of the examples."""
@@ -133,8 +134,8 @@ def convert_examples(
     )
     identity = fingerprint(dataset, loaded)
     notices = (*dataset.notices, *identity.notices)
-    counts = ClusterCounts.of(dataset, frame, clusters)
-    notices += tuple(cluster_notices(dataset, counts))
+    without = count_without(dataset, frame)
+    notices += tuple(cluster_notices(dataset, without))
     notices += tuple(tag_notices(dataset, task, loaded.columns))
     notices += () if dataset.pipeline is None else (*dataset.pipeline.notices,)
 
@@ -163,7 +164,7 @@ def convert_examples(
         choices=choices,
         kept=kept,
         languages=tuple(dataset.languages),
-        cluster_counts=counts,
+        without_cluster=without,
     )
 
 

@@ -1,8 +1,4 @@
-"""Digests of files by blocks, which several processes can read.
-
-A file of one block has its plain SHA-256, which cannot be joined from parts; a larger
-one that of the SHA-256 of its blocks, one after the other.
-"""
+"""Digests of files: the SHA-256 of a block, or of the SHA-256 of several."""
 
 from __future__ import annotations
 

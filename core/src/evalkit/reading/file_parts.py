@@ -10,10 +10,7 @@ from evalkit.places.names import FetchedPath
 
 
 class FilePart(FetchedPath):
-    """A part of a file, whose text is the file's; lines and rows are counted in that.
-
-    As a path it equals the file.
-    """
+    """A part of a file, whose text is the file's; as a path it equals the file."""
 
     first: int = 1
     """Number of its first line or row in the file, from 1."""

@@ -51,17 +51,10 @@ _ID_COLUMNS = {key.encode() for key in EXAMPLE_ID_KEYS}
 _COMPRESSED = (".gz", ".zst", ".zstd")
 _PLAIN_SUFFIXES = (".txt", ".out", ".pred")
 _UNSUPPORTED = {
-    ".zip": "unpack it first",
-    ".tar": "unpack it first",
-    ".tgz": "unpack it first",
-    ".bz2": "decompress it, or use gzip or Zstandard",
-    ".xz": "decompress it, or use gzip or Zstandard",
-    ".7z": "unpack it first",
-    ".xlsx": "save it as CSV",
-    ".xls": "save it as CSV",
-    ".pkl": "write it as JSON lines or Parquet",
-    ".pickle": "write it as JSON lines or Parquet",
-    ".npy": "write it as JSON lines or Parquet",
+    **dict.fromkeys((".zip", ".tar", ".tgz", ".7z"), "unpack it first"),
+    **dict.fromkeys((".bz2", ".xz"), "decompress it, or use gzip or Zstandard"),
+    **dict.fromkeys((".xlsx", ".xls"), "save it as CSV"),
+    **dict.fromkeys((".pkl", ".npy"), "write it as JSON lines or Parquet"),
 }
 
 
@@ -176,10 +169,12 @@ def model_name(path: Path) -> str:
     """Return the name of the model that a file of predictions is called after.
 
     That is its name without the suffixes of its format: `llama-3.1` for
-    `llama-3.1.jsonl.gz`.
+    `llama-3.1.jsonl.gz`, and of shards for `llama-3.1-*-of-00003.parquet`.
     """
     known = (*SUFFIXES, *_COMPRESSED, *_PLAIN_SUFFIXES)
     name = path.name
     while Path(name).suffix.lower() in known:
         name = Path(name).stem
+    if "*" in name:
+        name = name.partition("*")[0].rstrip("-._") or path.parent.name
     return name or path.name

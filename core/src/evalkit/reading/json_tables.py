@@ -161,7 +161,8 @@ class _TableReader:
         table = read_table(lines, Shape(schema))
         if table is None:
             return None
-        if any(map(_holds_null_in_list, table.columns)):
+        lists = (each for each in table.columns if pa.types.is_list(each.type))
+        if any(chunk.values.null_count for each in lists for chunk in each.chunks):
             raise _NoTableError
         frame = frame_of_table(table)
         if self._wanted is None:
@@ -203,8 +204,3 @@ class _TableReader:
         if "" in fields or None in fields.values():
             raise _NoTableError
         self._schema = pa.schema(fields)
-
-
-def _holds_null_in_list(column: pa.ChunkedArray) -> bool:
-    is_list = pa.types.is_list(column.type)
-    return is_list and any(chunk.values.null_count for chunk in column.chunks)

@@ -164,7 +164,8 @@ def _data_set_frames(folder: Path) -> Iterator[pl.DataFrame]:
     """Read the files of a data set, with the fields that it is partitioned by."""
     manifest = read_manifest(folder)
     check_files(folder, manifest)
-    types = _types_of(manifest.schema_of_rows)
+    empty = pl.DataFrame(manifest.schema_of_rows.remove_metadata().empty_table())
+    types = dict(empty.schema)
     for file in manifest.files:
         path = folder / file.path
         shared = [
@@ -183,18 +184,12 @@ def _data_set_frames(folder: Path) -> Iterator[pl.DataFrame]:
             raise DataError(f"{path}: holds {rows:,} rows, not {file.rows:,}")
 
 
-def _types_of(schema: Any) -> dict[str, pl.DataType]:
-    return dict(pl.DataFrame(schema.remove_metadata().empty_table()).schema)
-
-
 def _shared(
     path: Path, name: str, value: Any, types: dict[str, pl.DataType]
 ) -> pl.Series:
     """Return the value that all rows of a file have in a field."""
     dtype = types.get(name)
     try:
-        if isinstance(value, bool) and dtype != pl.Boolean:
-            raise TypeError("is a truth value")
         typed = (
             date.fromisoformat(value)
             if dtype == pl.Date and isinstance(value, str)

@@ -292,26 +292,6 @@ class Evidence:
             times=pl.Series(counts[present].astype(np.int64)),
         )
 
-    def means_of_replications(self, column: str) -> Floats:
-        """Return the mean of a column by group and replication; nan where undefined."""
-        patterns, (group, pattern, times) = self.tally.patterns, self.by_group
-        row, lengths = patterns.sequences.take(pattern)
-        cell = np.repeat(group, lengths) * self.repeats + patterns.replications[row]
-        is_scored = patterns.has_numbers[row]
-        row, cell = row[is_scored], cell[is_scored]
-        order = np.lexsort((row, cell))
-        row, cell = row[order], cell[order]
-        times = np.repeat(times, lengths)[is_scored][order]
-        size = len(self.tags) * self.repeats
-        starts = np.flatnonzero(np.diff(cell, prepend=-1))
-        totals = np.full(size, np.nan)
-        totals[cell[starts]] = weighted_sums(
-            patterns.values(column)[row], times, starts
-        )
-        counts = np.bincount(cell, weights=times, minlength=size)
-        means: Floats = (totals / np.maximum(counts, 1)).reshape(-1, self.repeats)
-        return means
-
     @cached_property
     def finalizer(self) -> Finalizer:
         """Makes scores of sums."""

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import polars as pl
+from polars.dataframe.group_by import GroupBy
 
 from evalkit.base.terms import MetricContext
 from evalkit.base.wording import count_of
@@ -138,8 +138,7 @@ def _scores(
     counts: Evidence, intervals: GroupIntervals, bounds: Sequence[_Values] | None
 ) -> list[GroupScore]:
     """Return the scores of all groups, by score and group."""
-    within = _stddevs_within(counts)
-    between = _stddevs_of_replications(counts)
+    deviations = _stddevs(counts)
     scores = []
     for row in _value_rows(counts):
         score = score_group(counts, intervals, row)
@@ -152,10 +151,9 @@ def _scores(
         if bounds is not None:
             low, high = (values.get(key) for values in bounds)
             score = score._replace(bounds=(low, high))
-        if counts.averages and score.score == "" and score.value is not None:
-            score = score._replace(
-                stddev_within=within[group], stddev_replications=between[group]
-            )
+        if score.score == "" and score.value is not None and group in deviations:
+            within, between = deviations[group]
+            score = score._replace(stddev_within=within, stddev_replications=between)
         scores.append(score)
     return scores
 
@@ -217,41 +215,37 @@ def _spread(values: Floats, counts: Floats) -> tuple[float, float, float, float]
     return mean * scale, deviation * scale, least, greatest
 
 
-def _stddevs_within(counts: Evidence) -> list[float | None]:
-    """Return the pooled standard deviation over the answers to an example."""
-    column, groups = counts.metric.example_column, len(counts.tags)
-    if not counts.averages or column is None:
-        return [None] * groups
-    patterns = counts.tally.patterns
-    if column not in patterns.columns:
-        return [None] * groups
-    values = patterns.values(column)
-    answers = patterns.sums(np.ones(patterns.rows.height))
-    means = patterns.sums(values) / np.maximum(answers, 1)
-    items, owners = patterns.sequences.items, patterns.sequences.owners()
-    distances = np.where(patterns.has_numbers[items], values[items] - means[owners], 0)
-    squares = np.bincount(owners, weights=distances**2, minlength=len(patterns))
-    variances = squares / np.maximum(answers - 1, 1)
-    has_several = answers > 1
-    group, pattern, times = counts.by_group
-    weights = times * has_several[pattern]
-    known = np.bincount(group, weights=weights, minlength=groups)
-    totals = np.bincount(group, weights=weights * variances[pattern], minlength=groups)
-    return [
-        math.sqrt(total / number) if number else None
-        for total, number in zip(totals.tolist(), known.tolist(), strict=True)
-    ]
+def _stddevs(counts: Evidence) -> dict[int, tuple[float | None, float | None]]:
+    """Return standard deviations by group, where examples have several answers.
+
+    The first is over the answers to an example, pooled; the second is that of the mean
+    score over the replications.
+    """
+    column, patterns = counts.metric.example_column, counts.tally.patterns
+    if not counts.averages or column not in patterns.columns:
+        return {}
+    items, value, times = patterns.sequences.items, pl.col("value"), pl.col("times")
+    rows = pl.DataFrame(
+        {
+            "pattern": patterns.sequences.owners(),
+            "replication": patterns.replications[items],
+            "value": patterns.values(str(column))[items],
+        }
+    ).filter(pl.Series(patterns.has_numbers[items]))
+    groups = pl.DataFrame(counts.by_group._asdict())
+    variances = rows.group_by("pattern").agg(variance=value.var()).drop_nulls()
+    variance = (pl.col("variance") * times).sum() / times.sum()
+    pooled = _by(groups.join(variances, on="pattern"), "group").agg(variance.sqrt())
+    mean = (value * times).sum() / times.sum()
+    means = _by(groups.join(rows, on="pattern"), "group", "replication").agg(mean)
+    deviation = pl.when(pl.len() == counts.repeats).then(value.std()).fill_nan(None)
+    found = _by(means, "group").agg(deviation).join(pooled, on="group", how="left")
+    return {group: (within, between) for group, between, within in found.iter_rows()}
 
 
-def _stddevs_of_replications(counts: Evidence) -> list[float | None]:
-    """Return the standard deviation of the mean score over the replications."""
-    column, groups = counts.metric.example_column, len(counts.tags)
-    if not counts.averages or column not in counts.tally.patterns.columns:
-        return [None] * groups
-    means = counts.means_of_replications(str(column))
-    return [
-        float(np.std(row, ddof=1)) if np.isfinite(row).all() else None for row in means
-    ]
+def _by(frame: pl.DataFrame, *keys: str) -> GroupBy:
+    """Group rows in an order that depends on nothing else."""
+    return frame.sort(frame.columns).group_by(keys, maintain_order=True)
 
 
 def _why_no_value(counts: Evidence, group: int) -> str:

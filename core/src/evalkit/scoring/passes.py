@@ -177,8 +177,6 @@ class Pace(NamedTuple):
 
     rows: int
     seconds: float
-    elsewhere: float
-    """Seconds of processor time that other threads spent on it."""
 
     @property
     def seconds_a_row(self) -> float:
@@ -186,15 +184,9 @@ class Pace(NamedTuple):
         return self.seconds / self.rows
 
     def pays_to_share(self, left: int) -> bool:
-        """Tell whether workers would be done with the rest before this process.
-
-        Work that a library does in threads of its own uses all processors already.
-        """
-        return (
-            self.seconds >= LEAST_MEASURED
-            and self.seconds_a_row * left > WORTH_SECONDS
-            and self.elsewhere < self.seconds / 2
-        )
+        """Tell whether workers would be done with the rest before this process."""
+        is_slow = self.seconds_a_row * left > WORTH_SECONDS
+        return is_slow and self.seconds >= LEAST_MEASURED
 
 
 class BatchSizes(NamedTuple):
@@ -256,19 +248,14 @@ def _compute_batches(
             if handed_out
             else rows.take(sizes.next(pace, rows.left))
         )
-        started, elsewhere = time.perf_counter(), _other_threads()
+        started = time.perf_counter()
         part = function(metric, batch)
-        seconds = time.perf_counter() - started
-        pace = Pace(batch.rows, seconds, _other_threads() - elsewhere)
+        pace = Pace(batch.rows, time.perf_counter() - started)
         add(part, batch)
     if rows.lacking.height:
         left = [Left(*row) for row in rows.lacking.iter_rows()]
         parts.append(with_left(parts[0].clear(), left))
     return parts
-
-
-def _other_threads() -> float:
-    return time.process_time() - time.thread_time()
 
 
 def _shared(

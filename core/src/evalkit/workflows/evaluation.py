@@ -49,6 +49,7 @@ from evalkit.workflows.evaluation_steps import (
     announce,
     beside,
     bind,
+    chosen_engine,
     group,
     match,
     score,
@@ -236,9 +237,7 @@ def evaluate_with(
         EvalkitError: For the reasons for which `evaluate` raises.
     """
     if engine is not None:
-        if isinstance(engine, str):
-            engine = (registry or Registry()).load("engines", engine).plugin
-        given: Result = engine.evaluate(
+        given: Result = chosen_engine(engine, registry).evaluate(
             *(dataset, predictions, options),
             **dict(model=model, task=task, out=out, registry=registry),
             **dict(progress=progress, cancelled=cancelled),

@@ -44,6 +44,13 @@ from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import ScoringTable
 
 
+def chosen_engine(engine: Any, registry: Registry | None) -> Any:
+    """Return an engine that is given, or named with its parameters."""
+    if not isinstance(engine, str):
+        return engine
+    return (registry or Registry()).load("engines", engine).plugin
+
+
 def bind_data(
     dataset: Any,
     task: Any,

@@ -19,7 +19,7 @@ from evalkit.reading.data_places import shards_named
 from evalkit.reading.given_rows import rows_of
 from evalkit.runs.accounts import alignment_notices
 from evalkit.runs.options import EvaluationOptions
-from evalkit.workflows.evaluation_steps import bind_data, match
+from evalkit.workflows.evaluation_steps import bind_data, chosen_engine, match
 
 
 class Validation(NamedTuple):
@@ -66,6 +66,7 @@ def validate(
     on_invalid: OnProblem = "error",
     on_duplicate: OnDuplicate = "error",
     rows: RowSource | None = None,
+    engine: Any = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> Validation:
@@ -87,6 +88,7 @@ def validate(
         on_invalid: What it would do about invalid predictions.
         on_duplicate: What it would do about repeated ids.
         rows: What changes rows, as for `evaluate`.
+        engine: What checks in parts, as for `evaluate`.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -114,6 +116,7 @@ def validate(
         options,
         task=task,
         model=model,
+        engine=engine,
         registry=registry,
         progress=progress,
     )
@@ -126,6 +129,7 @@ def validate_with(
     *,
     task: Any = None,
     model: str | None = None,
+    engine: Any = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> Validation:
@@ -137,6 +141,7 @@ def validate_with(
         options: Those of an evaluation; what concerns its scores is not looked at.
         task: The task of a file of examples, by name or as an object.
         model: Name of the model.
+        engine: What checks in parts.
         registry: Where plugins are found.
         progress: Told what is being done.
 
@@ -151,20 +156,27 @@ def validate_with(
     asked = bind_data(dataset, task, predictions, options, resolver, watchers)
     bound, bound_task, split = asked.dataset, asked.task, asked.split
     names = (bound.component.name, bound_task.component.name, split)
+    progress(f"loading {names[0]}", 0.0)
+    engine = chosen_engine(engine, registry)
     if predictions is None:
-        progress(f"loading {names[0]}", 0.0)
-        examples = load_examples(bound, bound_task, split)
-        chosen = options.selection.mask(examples)
-        if chosen is not None:
-            examples = examples.where(chosen)
-        counts = {"examples": examples.frame.height}
+        if engine is None:
+            examples = load_examples(bound, bound_task, split)
+            chosen = options.selection.mask(examples)
+            examples = examples if chosen is None else examples.where(chosen)
+            count = examples.frame.height
+        else:
+            examples, alignment = engine.match(asked, None, "", progress)
+            count = alignment.counts["examples"]
         notices = [*examples.notices, *_label_forms(examples)]
-        return Validation(*names, None, counts, Problems(), (), notices)
+        return Validation(*names, None, {"examples": count}, Problems(), (), notices)
     named = shards_named(predictions)
     given = rows_of(named, may_be_folder=asked.stage is not None)
-    rows = changed_by(given, asked.stage)
-    model = model or default_model(rows)
-    examples, alignment = match(asked, rows, model, progress)[:2]
+    model = model or default_model(given)
+    if engine is None:
+        rows = changed_by(given, asked.stage)
+        examples, alignment = match(asked, rows, model, progress)[:2]
+    else:
+        examples, alignment = engine.match(asked, given, model, progress)
     refusals = alignment.refusal(options.policies)
     if not refusals and not alignment.counts["scored"]:
         refusals = ["no example would be scored"]

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import evalkit
+from evalkit.reading.file_parts import FilePart
 from evalkit_adapters_rows import Rows, pipeline
 
 DATA = [
@@ -280,3 +281,16 @@ class Forgets:
     rule = f"adapt_row must return the rows, or yield them, not {returned}"
     with pytest.raises(evalkit.PluginError, match=rule):
         [*adapt([{"id": "1"}])]
+
+
+@pytest.mark.parametrize("what", ["data", "predictions"])
+def test_rows_of_a_part_have_the_numbers_of_the_file(tmp_path: Path, what: str) -> None:
+    path = tmp_path / "file.parquet"
+    frame = pl.DataFrame(DATA).drop("uid")
+    frame.write_parquet(path, row_group_size=2, use_pyarrow=True)
+    given: dict[str, Any] = {"data": DATA[2:], "predictions": DATA[2:]}
+    given[what] = FilePart.of_row_groups(path, [1], 3)
+    number = {"kind": "MapFields", "configuration": {"id": "#row0"}}
+    adapters = Rows(adapters={what: [number]})
+    found = evalkit.evaluate(**given, task="text-classification", rows=adapters)
+    assert found["accuracy"].value == 1.0

@@ -11,6 +11,7 @@ import polars as pl
 
 from evalkit.catalog import BoundDataset, BoundTask, Row
 from evalkit.examples.cells import read_cells
+from evalkit.reading.file_parts import first_number
 from evalkit.reading.files import TABLES
 from evalkit.reading.formats import detect_format
 from evalkit.reading.tables import read_frames
@@ -37,8 +38,10 @@ def adapt_examples(
         return adapted_rows(read_cells(dataset, task, path, kind), pipeline)
     frames = [given] if path is None or kind is None else [*read_frames(path, kind)]
     frame = pl.concat(frames) if frames else pl.DataFrame()
-    numbers = pl.int_range(1, frame.height + 1, eager=True)
+    first = first_number(path)
+    numbers = pl.int_range(first, first + frame.height, eager=True)
     found = pipeline.adapt_frame(frame, numbers)
     if isinstance(found, pl.DataFrame):
         return found
-    return adapted_rows(map(Row, count(1), frame.iter_rows(named=True)), pipeline)
+    named = map(Row, count(first), frame.iter_rows(named=True))
+    return adapted_rows(named, pipeline, first)

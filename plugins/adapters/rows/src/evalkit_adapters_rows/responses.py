@@ -11,6 +11,7 @@ import polars as pl
 from evalkit.catalog import Row, local_path
 from evalkit.errors import DataError
 from evalkit.examples.row_stages import ResponseColumns, names_texts
+from evalkit.reading.file_parts import first_number
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format
 from evalkit.reading.rows import Block, object_row
@@ -44,7 +45,8 @@ def _blocks_of_file(
         return
     kind = detect_format(path)
     if kind in TABLES:
-        yield from _blocks_of_frames(read_frames(path, kind), pipeline, reader)
+        first = first_number(path)
+        yield from _blocks_of_frames(read_frames(path, kind), pipeline, reader, first)
         return
     if kind is Format.PLAIN:
         raise DataError(
@@ -57,9 +59,11 @@ def _blocks_of_file(
 
 
 def _blocks_of_frames(
-    frames: Iterable[pl.DataFrame], pipeline: Adapters, reader: ResponseColumns
+    frames: Iterable[pl.DataFrame],
+    pipeline: Adapters,
+    reader: ResponseColumns,
+    first: int = 1,
 ) -> Iterator[Block]:
-    first = 1
     for frame in frames:
         numbers = pl.int_range(first, first + frame.height, eager=True)
         found = pipeline.adapt_frame(frame, numbers)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import logging
-import pickle
-import secrets
-from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from ipaddress import ip_address
 from pathlib import Path
@@ -17,10 +14,8 @@ import evalkit
 from evalkit.catalog import described
 from evalkit.errors import EvalkitError
 from evalkit.places import is_remote
-from evalkit_engines_dask.dispatch import Dispatcher, Task
-from evalkit_engines_dask.engine import Engine
+from evalkit_engines_dask.dispatch import Dispatcher
 from evalkit_engines_dask.local import local_cluster
-from evalkit_engines_dask.store import attempt, save
 
 
 def _quantities(value: Any) -> Any:
@@ -31,7 +26,7 @@ def _quantities(value: Any) -> Any:
     return value
 
 
-class Dask(Engine):
+class Dask(Dispatcher):
     """Runs tasks on Dask workers, one at a time on each.
 
     Args:
@@ -45,8 +40,7 @@ class Dask(Engine):
 
         scheduler: str = Field(
             "",
-            description="Address of a scheduler to join, such as tls://HOST:8786. "
-            "Default: start workers on this machine.",
+            description="Scheduler to join, tls://HOST:PORT. Default: start workers.",
         )
         workers: int | None = Field(
             None, ge=1, description="Workers to start. Default: the number of cores."
@@ -74,43 +68,25 @@ class Dask(Engine):
             {}, description="Dask resources that a scoring task needs, such as gpu=1."
         )
         memory: str | None = Field(
-            None,
-            description="Memory at which a started worker is ended, such as 2GB. "
-            "Default: no limit.",
+            None, description="Memory limit of each started worker, such as 2GB."
         )
         wait: float = Field(
             30.0,
             gt=0,
             allow_inf_nan=False,
-            description="Seconds to wait for a scheduler, and for its workers.",
+            description="Seconds to wait for a scheduler or for workers.",
         )
 
     def __init__(
         self, parameters: Parameters | None = None, *, client: Any = None, **values: Any
     ) -> None:
+        super().__init__()
         self.parameters = parameters or self.Parameters(**values)
         self.resources = self.parameters.resources
         self.parts = self.parameters.parts
         self.bucketed = self.parameters.bucketed
         self.store = self.parameters.store
-        self._given = client
-        self._tasks: Dispatcher | None = None
-        self._stack = ExitStack()
-
-    @property
-    def workers(self) -> int:  # type: ignore[override]
-        """Number of workers that run tasks."""
-        return self._tasks.workers if self._tasks else self.parameters.workers or 1
-
-    @property
-    def is_running(self) -> bool:  # type: ignore[override]
-        """Whether it was entered."""
-        return self._tasks is not None
-
-    @property
-    def lost(self) -> int:  # type: ignore[override]
-        """Number of workers that were lost so far."""
-        return self._tasks.lost if self._tasks else 0
+        self._given, self._stack = client, ExitStack()
 
     def __enter__(self) -> Self:
         """Start or join the workers, and check them."""
@@ -137,11 +113,8 @@ class Dask(Engine):
         if not is_remote(self.store):
             self.store = str(Path(self.store).resolve())
         client = client or self._connect(address)
-        token = secrets.token_hex(16)
-        name = save(self.store, attempt("check"), token)
-        self._tasks = Dispatcher(client, (self.store, name), token, given.wait)
-        stack.callback(self._tasks.end)
-        self._tasks.start(given.workers or 1)
+        stack.callback(self._end)
+        self._begin(client, given.workers or 1, given.wait)
 
     def _connect(self, address: str) -> Any:
         address = address if "://" in address else f"tcp://{address}"
@@ -164,57 +137,7 @@ class Dask(Engine):
 
     def __exit__(self, *_: object) -> None:
         """Leave the workers, and end those that were started."""
-        self._tasks = None
         self._stack.close()
-
-    def submit(
-        self,
-        function: Callable[..., Any],
-        arguments: tuple[Any, ...],
-        name: str,
-        resources: Mapping[str, float],
-    ) -> Task:
-        """Start a call on any worker, as soon as one is free."""
-        try:
-            request = pickle.dumps((function, arguments))
-        except Exception as error:  # an argument may raise anything
-            text = f"{name}: cannot be sent to a worker: {described(error)}"
-            raise EvalkitError(text) from error
-        task = Task(name, request, resources)
-        self._running().submit(task)
-        return task
-
-    def gather(
-        self, tasks: Sequence[Task], done: Callable[[int, Any], None]
-    ) -> list[Any]:
-        """Wait for tasks, and return their values in order."""
-        places = {id(task): place for place, task in enumerate(tasks)}
-        values: list[Any] = [None] * len(tasks)
-        ended = [task for task in tasks if task.is_done]
-        running = self._running()
-        try:
-            while places:
-                task = ended.pop() if ended else running.step()
-                place = places.pop(id(task), None)
-                if task is not None and place is not None:
-                    if task.error is not None:
-                        raise task.error
-                    values[place] = task.value
-                    done(place, task.value)
-        except BaseException:
-            self.cancel(tasks)
-            raise
-        return values
-
-    def cancel(self, tasks: Sequence[Task]) -> None:
-        """Stop tasks and forget them."""
-        for task in tasks:
-            self._running().cancel(task)
-
-    def _running(self) -> Dispatcher:
-        if self._tasks is None:
-            raise EvalkitError("the engine is not started: use it in a with statement")
-        return self._tasks
 
 
 def _refuse_open(address: str, insecure: bool) -> None:

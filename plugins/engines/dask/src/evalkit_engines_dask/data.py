@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -186,7 +186,9 @@ def merge_parts(
             identity=identity,
             notices=(
                 *(*asked.dataset.notices, *identity.notices),
-                *_cluster_notices(asked.dataset, known),
+                *cluster_notices(
+                    asked.dataset, sum(each.without_cluster for each in known)
+                ),
                 *tag_notices(asked.dataset, asked.task, columns),
             ),
             data_columns=columns,
@@ -207,11 +209,6 @@ def merge_parts(
         selected,
         last,
     )
-
-
-def _cluster_notices(dataset: BoundDataset, parts: Sequence[Examples]) -> Iterator[str]:
-    counts = [each for part in parts if (each := part.cluster_counts) is not None]
-    return cluster_notices(dataset, sum(counts[1:], counts[0]))
 
 
 def _widened(examples: Examples) -> Examples:

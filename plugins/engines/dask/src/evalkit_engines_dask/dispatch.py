@@ -12,7 +12,7 @@ import secrets
 import time
 import warnings
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
@@ -20,8 +20,10 @@ from typing import Any
 
 from evalkit.catalog import described
 from evalkit.errors import EvalkitError
+from evalkit_engines_dask.engine import Engine
+from evalkit_engines_dask.store import attempt, save
 from evalkit_engines_dask.tasks import LostWorkerError
-from evalkit_engines_dask.workers import check, describe, differences, run
+from evalkit_engines_dask.workers import check, describe, run
 
 ALLOWED_FAILURES = 2
 """Workers that a task may lose before it fails."""
@@ -61,77 +63,91 @@ class _Worker:
         return all(have.get(name, 0) >= needed[name] for name in needed)
 
 
-class Dispatcher:
-    """Runs tasks on the workers of one scheduler.
+class Dispatcher(Engine):
+    """An engine on the workers of one scheduler; a subclass joins it."""
 
-    Args:
-        client: Client of the scheduler.
-        place: Store and name of the token that workers must read.
-        token: The token.
-        wait: Seconds to wait for a worker while there is none.
-
-    Attributes:
-        lost: Number of workers that are gone.
-    """
-
-    def __init__(
-        self, client: Any, place: tuple[str, str], token: str, wait: float
-    ) -> None:
-        self.lost = 0
-        self._client, self._wait = client, wait
-        self._place, self._token, self._facts = place, token, describe()
+    def __init__(self) -> None:
+        self._client: Any = None
         self._known: dict[str, _Worker] = {}
         self._waiting: deque[Task] = deque()
         self._ended: SimpleQueue[tuple[Task, Any]] = SimpleQueue()
-        self._is_started, self._looked = False, 0.0
-        self._had_worker = time.monotonic()
 
-    @property
-    def workers(self) -> int:
-        """Number of workers that get tasks."""
-        return len(self._in(_CHECKED))
+    def _begin(self, client: Any, count: int, wait: float) -> None:
+        """Wait until a number of workers, and all that are there, are checked."""
+        self._client, self._wait = client, wait
+        self.workers = self.lost = 0
+        self._token, self._facts = secrets.token_hex(16), describe()
+        self._place = self.store, save(self.store, attempt("check"), self._token)
+        self._looked, self._had_worker = 0.0, time.monotonic()
+        deadline = self._had_worker + wait
+        while self.workers < count or self._in(_NEW):
+            self._step()
+            if self.workers and time.monotonic() > deadline:
+                break
+        self.is_running = True
+
+    def _end(self) -> None:
+        """Cancel all tasks."""
+        self.is_running = False
+        self.cancel([each.task for each in self._known.values() if each.task])
+        Dispatcher.__init__(self)
 
     def _in(self, state: str) -> list[_Worker]:
         return [worker for worker in self._known.values() if worker.state == state]
 
-    def start(self, count: int) -> None:
-        """Wait until a number of workers, and all that are there, are checked."""
-        deadline = time.monotonic() + self._wait
-        while self.workers < count or self._in(_NEW):
-            self.step()
-            if self.workers and time.monotonic() > deadline:
-                break
-        self._is_started = True
-
-    def submit(self, task: Task) -> None:
-        """Run a task as soon as a worker is free."""
-        needed = " ".join(f"{name}={task.resources[name]:g}" for name in task.resources)
+    def submit(
+        self,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        name: str,
+        resources: Mapping[str, float],
+    ) -> Task:
+        """Start a call on any worker, as soon as one is free."""
+        if not self.is_running:
+            raise EvalkitError("the engine is not started: use it in a with statement")
+        try:
+            task = Task(name, pickle.dumps((function, arguments)), resources)
+        except Exception as error:  # an argument may raise anything
+            text = f"{name}: cannot be sent to a worker: {described(error)}"
+            raise EvalkitError(text) from error
+        needed = " ".join(f"{each}={resources[each]:g}" for each in resources)
         if needed and not any(worker.fits(task) for worker in self._in(_CHECKED)):
             raise EvalkitError(
-                f"{task.name}: no worker has the resources {needed}. Start workers "
-                f"with `dask worker --resources '{needed}'`"
+                f"{name}: no worker has the resources {needed}. Start workers with "
+                f"`dask worker --resources '{needed}'`"
             )
         self._waiting.append(task)
         self._feed()
+        return task
 
-    def cancel(self, task: Task) -> None:
-        """Stop a task and forget it."""
-        if task in self._waiting:
-            self._waiting.remove(task)
-        self._release(task)
+    def gather(
+        self, tasks: Sequence[Task], done: Callable[[int, Any], None]
+    ) -> list[Any]:
+        """Wait for tasks, and return their values in order."""
+        places = {id(task): place for place, task in enumerate(tasks)}
+        ended = [task for task in tasks if task.is_done]
+        try:
+            while places:
+                task = ended.pop() if ended else self._step()
+                place = places.pop(id(task), None)
+                if task is not None and place is not None:
+                    if task.error is not None:
+                        raise task.error
+                    done(place, task.value)
+        except BaseException:
+            self.cancel(tasks)
+            raise
+        return [task.value for task in tasks]
 
-    def end(self) -> None:
-        """Cancel all tasks."""
-        for worker in self._known.values():
-            if worker.task is not None:
-                self._release(worker.task)
+    def cancel(self, tasks: Sequence[Task]) -> None:
+        """Stop tasks and forget them."""
+        for task in tasks:
+            if task in self._waiting:
+                self._waiting.remove(task)
+            self._release(task)
 
-    def step(self) -> Task | None:
-        """Wait a moment, and return a task that ended meanwhile.
-
-        Raises:
-            EvalkitError: The scheduler, or all workers, are gone.
-        """
+    def _step(self) -> Task | None:
+        """Wait a moment, and return a task that ended meanwhile."""
         if time.monotonic() - self._looked > _LOOK:
             self._look()
         self._feed()
@@ -147,10 +163,10 @@ class Dispatcher:
             return None
         worker = task.worker
         self._release(task)
-        if worker is not None and worker.state == _NEW:
-            self._admit(worker, task)
-            return None
-        return task
+        if worker is None or worker.state != _NEW:
+            return task
+        self._admit(worker, task)
+        return None
 
     def _look(self) -> None:
         """See which workers came and went."""
@@ -166,13 +182,14 @@ class Dispatcher:
             self.lost += worker.state != _REFUSED
             if worker.task is not None:
                 self._repeat(worker.task, worker)
+        self.workers = len(self._in(_CHECKED))
         for address, facts in found["workers"].items():
             if address not in self._known and facts["status"] == "running":
                 name = f"worker {facts['name']} at {address}"
                 worker = _Worker(name, address, facts["resources"])
                 self._known[address] = worker
                 request = pickle.dumps((check, self._place))
-                self._begin(Task(f"check of {name}", request), worker)
+                self._send(Task(f"check of {name}", request), worker)
         self._looked = now = time.monotonic()
         if self.workers or self._in(_NEW):
             self._had_worker = now
@@ -206,9 +223,9 @@ class Dispatcher:
                 task = next(filter(worker.fits, self._waiting), None)
                 if task is not None:
                     self._waiting.remove(task)
-                    self._begin(task, worker)
+                    self._send(task, worker)
 
-    def _begin(self, task: Task, worker: _Worker) -> None:
+    def _send(self, task: Task, worker: _Worker) -> None:
         task.worker, worker.task = worker, task
         task.future = self._client.submit(
             run,
@@ -257,14 +274,19 @@ class Dispatcher:
     def _admit(self, worker: _Worker, checking: Task) -> None:
         """Give a worker tasks, or refuse it with what differs."""
         facts, token = checking.value or (self._facts, self._token)
-        problems = differences(self._facts, facts)
+        problems = [
+            f"{name}: {facts.get(name, 'none')}, expected {expected or 'none'}"
+            for name in {**self._facts, **facts}
+            if (expected := self._facts.get(name)) != facts.get(name)
+        ]
         if checking.error is not None:
             problems.append(str(checking.error))
         if token != self._token:
             problems.append(f"it cannot read the store: {token}")
         worker.state = _REFUSED if problems else _CHECKED
+        self.workers += not problems
         if problems:
             text = f"{worker.name} gets no work: {'; '.join(problems)}"
-            if not self._is_started:
+            if not self.is_running:
                 raise EvalkitError(text)
             warnings.warn(text, RuntimeWarning, stacklevel=2)

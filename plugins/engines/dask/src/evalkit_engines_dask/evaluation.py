@@ -12,9 +12,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
-
 from evalkit.base.progress import Progress, cancelling
 from evalkit.diagnosis import Diagnosis
 from evalkit.errors import AlignmentError, EvalkitError, MetricError
@@ -26,7 +23,6 @@ from evalkit.plugins.provenance import describe_component, describe_core
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.beside import read_job, read_system
-from evalkit.predictions.matching import sorted_replications
 from evalkit.predictions.preparation import Predictions, Prepared, changed_by
 from evalkit.predictions.preparation import identify as identify_predictions
 from evalkit.predictions.problems import Problem, Problems
@@ -34,7 +30,6 @@ from evalkit.predictions.row_sources import diagnose
 from evalkit.reading.data_places import loaded_path
 from evalkit.reading.file_parts import FilePart
 from evalkit.reading.steady_files import joined_digest
-from evalkit.runs import recorded
 from evalkit.runs.accounts import refusal_message
 from evalkit.runs.folders import check_place
 from evalkit.runs.options import EvaluationOptions
@@ -42,10 +37,9 @@ from evalkit.runs.recording import Asked, Parts, fingerprint_of, make_result
 from evalkit.runs.results import Result
 from evalkit.runs.scores import GroupSizes
 from evalkit.scoring.baselines import baselines_of
-from evalkit.scoring.grouping import bin_edges
 from evalkit.scoring.tally import merge_tallies
 from evalkit.workflows.evaluation import GivenPredictions, is_zero, open_predictions
-from evalkit.workflows.evaluation_steps import announce, bind, write
+from evalkit.workflows.evaluation_steps import announce, bind, match, write
 from evalkit.workflows.partitions import (
     PartitionPlan,
     finalize_all,
@@ -61,6 +55,14 @@ from evalkit_engines_dask.data import (
     load_part,
     merge_parts,
 )
+from evalkit_engines_dask.merging import (
+    list_notices,
+    merge_alignments,
+    merge_columns,
+    merge_extractions,
+    merge_inferred,
+    offsets,
+)
 from evalkit_engines_dask.plan import Inferred, Plan, Survey, Task
 from evalkit_engines_dask.responses import ResponsePart, read_part, reader_of
 from evalkit_engines_dask.scoring import Key, Scored, score_bucket
@@ -74,13 +76,15 @@ from evalkit_engines_dask.sources import (
 )
 from evalkit_engines_dask.store import attempt, load, save
 from evalkit_engines_dask.tasks import Tasks
-from evalkit_engines_dask.types import common_type
 
 _Files = Sequence[Sequence[tuple[int, str | Path]]]
 """By bucket, the file of each part, and what is added to its lines."""
 
 MOST_ON_DRIVER = 2_000_000
 """Examples up to which the driver looks at all answers, for metrics with `prepare`."""
+
+MOST_MATCHED = 200_000
+"""Examples up to which the driver matches responses to say what is wrong with them."""
 
 
 def evaluate_on(
@@ -148,6 +152,21 @@ def evaluate_on(
             run.end()
 
 
+def match_on(
+    engine: Tasks, asked: Asked, predictions: Any, model: str, progress: Progress
+) -> tuple[Examples, Alignment]:
+    """Do what `match` of `evalkit.workflows.evaluation_steps` does, in parts.
+
+    The examples have ids and answers only, or no rows, and the responses have no rows.
+    """
+    source = GivenPredictions(predictions, lambda: None, asked.options)
+    run = _Run(engine, asked, source, model, False, progress)
+    try:
+        return run.match()
+    finally:
+        run.end()
+
+
 class _Run:
     """One evaluation."""
 
@@ -171,13 +190,24 @@ class _Run:
 
     def evaluate(self) -> tuple[Result, Sequence[str]]:
         """Do all steps; return the result, and why it is refused."""
+        partition = self._survey()
+        return self._merge(partition, *self._score_all())
+
+    def match(self) -> tuple[Examples, Alignment]:
+        """Do all steps but those of metrics."""
+        self._survey()
+        self._alignment = self._add_up(*self._score_all())
+        return self._diagnosed()
+
+    def _survey(self) -> PartitionPlan:
+        """Read the data, and find out what is known of all examples."""
         data = self._data_path()
         given = self._given.predictions
         path = given if isinstance(given, Path) else None
         self._progress("hashing the files", 0.0)
-        of_data, of_responses = read_sources(self._engine, [data, path])
+        of_data, self._source = read_sources(self._engine, [data, path])
         self._task = self._task._replace(
-            buckets=self._count(of_data, of_responses),
+            buckets=self._count(of_data, self._source),
             is_bucketed=self._engine.bucketed,
         )
         self._share(self._plan)
@@ -195,9 +225,12 @@ class _Run:
             partition = prepare_plan(self._asked, context, answers)
         self._plan = plan._replace(asked=partition.asked)
         self._share(self._plan)
-        parts = self._read(of_responses)
-        scored = self._score(self._files_to_score(of_responses, parts))
-        return self._merge(partition, parts, scored, of_responses)
+        return partition
+
+    def _score_all(self) -> tuple[list[ResponsePart], list[Scored]]:
+        """Read and score the predictions."""
+        parts = self._read(self._source)
+        return parts, self._score(self._files_to_score(self._source, parts))
 
     def _share(self, plan: Plan) -> None:
         name = save(self._task.store, attempt(f"{self._task.folder}/plan"), plan)
@@ -275,7 +308,7 @@ class _Run:
         return found
 
     def _read(self, source: Source | None) -> list[ResponsePart]:
-        if self._task.is_bucketed:
+        if self._task.is_bucketed or self._predictions is None:
             return []
         given: Sequence[Any] = [self._given.predictions]
         if source is not None:
@@ -296,14 +329,14 @@ class _Run:
     ) -> _Files:
         if self._task.is_bucketed and source is not None:
             return [[each] for each in bucketed_files(source)]
-        offsets, files = _offsets(source, parts), [part.files for part in parts]
-        return files_by_bucket(offsets, files, self._task.buckets)
+        starts, files = offsets(source, parts), [part.files for part in parts]
+        return files_by_bucket(starts, files, self._task.buckets)
 
     def _score(self, files: _Files) -> list[Scored]:
         """Score all buckets; those that infer something else than all, once more."""
         buckets = range(self._task.buckets)
         scored = self._score_buckets(files, buckets, None)
-        whole = _merge_inferred(scored)
+        whole = merge_inferred(scored)
         others = [n for n in buckets if scored[n].inferred != whole]
         again = self._score_buckets(files, others, whole)
         for number, each in zip(others, again, strict=True):
@@ -348,24 +381,15 @@ class _Run:
         partition: PartitionPlan,
         parts: Sequence[ResponsePart],
         scored: Sequence[Scored],
-        source: Source | None,
     ) -> tuple[Result, Sequence[str]]:
         asked, survey = partition.asked, self._plan.survey
         assert survey is not None
-        alignment = _merge_alignments(scored, parts)
-        problems = Problems()
-        for _, problem in sorted(self._problems(scored), key=lambda each: each[0]):
-            problems.add(problem)
-        adapters = reader_of(self._plan, survey.examples).adapters
-        for each in scored:
-            adapters.refused.update(each.refused)
-        alignment = alignment._replace(problems=problems, notices=adapters.notices())
-        self._alignment = alignment
+        self._alignment = alignment = self._add_up(parts, scored)
         refused = alignment.refusal(asked.options.policies)
         examples = survey.examples
         if survey.is_clustered:
             examples = _Clustered(*examples)
-        given = {**self._identify(source), **self._recorded}
+        given = {**self._identify(self._source), **self._recorded}
         prepared = Prepared(
             *(examples, alignment, given, examples.frame["id"]),
             *(asked.stage, asked.answers, self._plan.job),
@@ -384,18 +408,28 @@ class _Run:
             )
         result = make_result(found, self._plan.model, refused)
         result.examples = None
-        result.problems = problems
+        result.problems = alignment.problems
         self._complete(result, scored)
         if self._plan.writes:
             result.part_files = self._files(scored, parts)
         return result, refused
 
-    def _problems(self, scored: Sequence[Scored]) -> list[tuple[Key, Problem]]:
+    def _add_up(
+        self, parts: Sequence[ResponsePart], scored: Sequence[Scored]
+    ) -> Alignment:
+        """Add up what became of the responses, with all problems in order."""
         found: list[tuple[Key, Problem]] = []
+        assert self._plan.survey is not None
+        adapters = reader_of(self._plan, self._plan.survey.examples).adapters
         for each in scored:
+            adapters.refused.update(each.refused)
             if each.problems is not None:
                 found += load(self._task.store, each.problems)
-        return found
+        problems = Problems()
+        for _, problem in sorted(found, key=lambda each: each[0]):
+            problems.add(problem)
+        merged = merge_alignments(scored, parts)
+        return merged._replace(problems=problems, notices=adapters.notices())
 
     def _identify(self, source: Source | None) -> dict[str, Any]:
         """Return name and digest of the predictions, and what made them."""
@@ -421,13 +455,13 @@ class _Run:
         for each in scored:
             left.update(each.not_scored)
         is_partial = left and record.status == "complete"
-        extraction = _merge_extractions(scored)
+        extraction = merge_extractions(scored)
         result.amend(
             not_scored=dict(left),
             status="partial" if is_partial else record.status,
-            columns=_merge_columns(scored),
+            columns=merge_columns(scored),
             extraction=extraction,
-            notices=(*record.notices, *_list_notices(scored)),
+            notices=(*record.notices, *list_notices(scored)),
             fingerprint=fingerprint_of(record.changed(extraction=extraction)),
         )
         for each in scored:
@@ -462,13 +496,21 @@ class _Run:
 
     def diagnose(self, registry: Registry) -> Diagnosis:
         """Say why responses were refused, or what is wrong if all scores are 0."""
-        survey, asked = self._plan.survey, self._asked
+        bound = self._asked.dataset, self._asked.task
+        return diagnose(*bound, *self._diagnosed(), registry)
+
+    def _diagnosed(self) -> tuple[Examples, Alignment]:
+        """Return what hints are found in: of little data all that was matched."""
+        survey, source = self._plan.survey, self._source
         assert survey is not None
-        examples = survey.examples
+        is_short = source is None or source.bytes <= PART_BYTES
+        if self._predictions is not None and is_short and survey.rows <= MOST_MATCHED:
+            rows, model = self._predictions, self._plan.model
+            return match(self._asked, rows, model, self._progress)[:2]
+        examples = survey.examples._replace(choices=None)
         if survey.rows <= MOST_ON_DRIVER:
             examples = examples._replace(frame=answers_of(self._task, survey))
-        bound = asked.dataset, asked.task, examples, self._alignment
-        return diagnose(*bound, registry)
+        return examples, self._alignment
 
 
 class _Clustered(Examples):
@@ -484,99 +526,3 @@ def _name(what: str, path: Path | None) -> str:
         word = "line" if path.groups is None else "row"
         return f"{path} from {word} {path.first:,}"
     return str(path)
-
-
-def _offsets(source: Source | None, parts: Sequence[ResponsePart]) -> list[int]:
-    """Return what is added to the numbers of lines of each part."""
-    if source is None:
-        return [0] * len(parts)
-    starts: list[int] = [0]
-    for file in range(max(source.files, default=0) + 1):
-        of_file = zip(source.files, parts, strict=True)
-        last = max((part.last for n, part in of_file if n == file), default=0)
-        starts.append(starts[-1] + last)
-    return [starts[file] for file in source.files]
-
-
-def _merge_inferred(scored: Sequence[Scored]) -> Inferred:
-    known = [each.inferred for each in scored]
-    names = {name for each in known for name in each.replications}
-    types = {}
-    for name in sorted({name for each in known for name in each.types}):
-        found = common_type(each.types.get(name) for each in known)
-        if found is not None:
-            types[name] = found
-    edges = {}
-    for name in sorted({name for each in scored for name in each.numbers}):
-        numbers = [s.numbers[name] for s in scored if name in s.numbers]
-        counts = pl.concat(numbers, how="vertical_relaxed")
-        summed = counts.group_by("number").agg(pl.col("count").sum()).sort("number")
-        edges[name] = tuple(bin_edges(summed).tolist())
-    is_refused = any(each.is_refused for each in known)
-    unanswered = any(each.unanswered for each in known)
-    return Inferred(sorted_replications(names), types, edges, is_refused, unanswered)
-
-
-def _merge_alignments(
-    scored: Sequence[Scored], parts: Sequence[ResponsePart]
-) -> Alignment:
-    """Add up what became of the responses of all buckets."""
-    counts: Counter[str] = Counter()
-    undeclared: Counter[str] = Counter()
-    unparsed: Counter[str] = Counter()
-    for each in scored:
-        counts.update(each.counts)
-        undeclared.update(each.alignment.undeclared)
-        unparsed.update(each.alignment.unparsed)
-    for part in parts:
-        undeclared.update(part.undeclared)
-    first = scored[0].alignment
-    if "replications" in first.counts:
-        counts["replications"] = first.counts["replications"]
-    several = [
-        each.alignment.absent for each in scored if each.counts["predictions"] > 1
-    ]
-    absent = [n for n in (several or [()])[0] if all(n in each for each in several)]
-    ordered = {name: counts[name] for name in first.counts}
-    return first._replace(
-        counts=ordered,
-        undeclared=undeclared,
-        unparsed=dict(unparsed.most_common()),
-        absent=tuple(absent),
-    )
-
-
-def _merge_columns(scored: Sequence[Scored]) -> tuple[recorded.Columns, ...]:
-    """Add up what buckets recorded of computed columns."""
-    merged = []
-    for several in zip(*(each.columns for each in scored), strict=True):
-        without: Counter[str] = Counter()
-        for each in several:
-            without.update(each.without_value)
-        merged.append(
-            several[0].model_copy(
-                update={
-                    "rows": sum(each.rows for each in several),
-                    "without_value": dict(without.most_common()),
-                    "sha256": joined_digest([each.sha256 for each in several]),
-                }
-            )
-        )
-    return tuple(merged)
-
-
-def _merge_extractions(scored: Sequence[Scored]) -> recorded.Extraction | None:
-    known = [each.extraction for each in scored if each.extraction is not None]
-    if not known:
-        return None
-    names = ("responses", "ok", "empty", "unparsed", "error")
-    sums = {name: sum(getattr(each, name) for each in known) for name in names}
-    texts = np.unique(np.concatenate([each.texts for each in scored]))
-    return known[0].model_copy(update={**sums, "unique": len(texts)})
-
-
-def _list_notices(scored: Sequence[Scored]) -> list[str]:
-    """Say how many lists were predicted where answers are single values."""
-    known = [each.lists for each in scored if each.lists is not None]
-    number = sum(each.number for each in known)
-    return [str(known[0]._replace(number=number))] if known else []

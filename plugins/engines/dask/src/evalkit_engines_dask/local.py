@@ -96,8 +96,10 @@ def _cluster(workers: int | None, memory: str | None, folder: str) -> Any:
     import dask
     import distributed
 
-    settings = {
+    settings: dict[str, Any] = {
         "distributed.deploy.lost-worker-timeout": "1 day",  # or nothing restarts it
+        "distributed.scheduler.http.routes": [],
+        "distributed.worker.http.routes": [],
         "distributed.scheduler.worker-ttl": None,  # a worker may be busy for long
         "distributed.worker.memory.target": False,
         "distributed.worker.memory.spill": False,
@@ -111,6 +113,7 @@ def _cluster(workers: int | None, memory: str | None, folder: str) -> Any:
         memory_limit=memory or 0,
         host="127.0.0.1",
         dashboard_address=None,
+        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # of its HTTP server
         local_directory=folder,
         silence_logs=logging.CRITICAL,
     )

@@ -103,7 +103,7 @@ def score_bucket(
     reader = reader_of(plan, found.examples)
     options = plan.asked.options
     kept, blocks = None, bucket_blocks(task, files)
-    if task.is_bucketed:
+    if task.is_bucketed and files:
         ((offset, file),) = files
         kept = keep_part(task, bucket, Path(file))
         read = bucketed_blocks(task, bucket, Path(file), reader)
@@ -122,6 +122,7 @@ def score_bucket(
     prepared = _prepared(plan, found, alignment)
     refused = alignment.refusal(options.policies)
     is_refused = bool(refused) or (inferred is not None and inferred.is_refused)
+    is_refused = is_refused or not plan.asked.metrics
     if not is_refused:
         prepared = add_columns(plan.asked, prepared, lambda *_: None)
     numbers = _numbers(plan, prepared)

@@ -6,7 +6,6 @@ import hashlib
 import pickle
 import sys
 import traceback
-from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -50,7 +49,7 @@ def describe() -> dict[str, str]:
             continue
         spec = find_spec(package)
         if spec is not None and spec.origin is not None:
-            facts[package] = _digest(Path(spec.origin))
+            facts[package] = f"code {_digest(Path(spec.origin))[:16]}"
     return facts
 
 
@@ -71,18 +70,3 @@ def check(store: str, name: str) -> tuple[dict[str, str], str]:
         return describe(), str(load(store, name))
     except (EvalkitError, OSError) as error:
         return describe(), described(error)
-
-
-def differences(driver: Mapping[str, str], worker: Mapping[str, str]) -> list[str]:
-    """Return what differs between two descriptions, a clause each."""
-    clauses = []
-    for name in {**driver, **worker}:
-        ours, theirs = driver.get(name), worker.get(name)
-        if ours is None or theirs is None:
-            where = "the worker" if ours is None else "the driver"
-            clauses.append(f"{name} is installed for {where} only")
-        elif ours != theirs and name in ("Python", "polars"):
-            clauses.append(f"{name} is {theirs}, expected {ours}")
-        elif ours != theirs:
-            clauses.append(f"the code of {name} differs")
-    return clauses

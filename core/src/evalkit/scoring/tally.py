@@ -27,7 +27,14 @@ from evalkit.scoring.numbering import (
     number_sequences,
     summed,
 )
-from evalkit.scoring.records import OUTCOME, OUTCOMES, REASON, SCORED, SILENT
+from evalkit.scoring.records import (
+    OUTCOME,
+    OUTCOMES,
+    REASON,
+    SCORED,
+    SILENT,
+    UNANSWERED,
+)
 from evalkit.scoring.table import ScoringTable
 
 ClusterKeys = NDArray[np.uint64]
@@ -178,6 +185,8 @@ def _merge_clusters(
 def _merge_metric(parts: Sequence[MetricTally], maps: _Maps) -> MetricTally:
     error = min((part.error for part in parts if part.error), default=None)
     refusal = min((part.refusal for part in parts if part.refusal), default=None)
+    # a metric that refuses answers without a prediction looks at no others
+    error = None if any(map(_has_unanswered, parts)) else error
     if error or refusal:
         return MetricTally(None, refusal, error)
     wrong = right = None
@@ -191,6 +200,11 @@ def _merge_metric(parts: Sequence[MetricTally], maps: _Maps) -> MetricTally:
         as_right=right,
         is_unbounded=any(part.is_unbounded for part in parts),
     )
+
+
+def _has_unanswered(part: MetricTally) -> bool:
+    tally = part.tally
+    return tally is not None and bool(tally.patterns.answers([UNANSWERED]).any())
 
 
 def _add_tallies(tallies: Sequence[Tally | None], maps: _Maps) -> Tally | None:
@@ -346,10 +360,10 @@ def average_patterns(patterns: Patterns) -> Patterns:
     numbers = {
         name: patterns.sums(patterns.values(name)) / counts for name in patterns.columns
     }
+    numbers[REPLICATION] = np.zeros(len(patterns), dtype=np.int64)
     is_scored = pl.lit(pl.Series(patterns.is_scored))
     outcome = pl.when(is_scored).then(pl.lit(SCORED)).otherwise(pl.lit(SILENT))
     rows = pl.DataFrame(numbers).with_columns(
-        pl.lit(0, dtype=pl.Int64).alias(REPLICATION),
         outcome.cast(OUTCOMES).alias(OUTCOME),
         pl.lit(None, dtype=pl.String).alias(REASON),
     )

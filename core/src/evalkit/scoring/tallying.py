@@ -173,6 +173,7 @@ def _rows(
     metric: BoundMetric, table: ScoringTable, kept: dict[str, Outcomes] | None = None
 ) -> pl.DataFrame:
     """Return the rows of the answers that a metric is given."""
+    refuse_absent_fields(metric, table)
     position, is_null = table.frame["position"], table.frame["prediction"].is_null()
     without = outcome_rows(position.filter(is_null), UNANSWERED)
     if takes_no_prediction(metric):
@@ -183,8 +184,12 @@ def _rows(
         table = table._replace(frame=table.frame.filter(~is_null))
     if table.frame.is_empty():
         return without
-    refuse_absent_fields(metric, table)
-    outcomes = metric_outcomes(metric, table)
+    try:
+        outcomes = metric_outcomes(metric, table)
+    except MetricError:
+        if without.height:  # the metric is refused for these
+            return without
+        raise
     if kept is not None:
         kept[metric.name] = outcomes
     rows = rows_of(metric, table, outcomes)

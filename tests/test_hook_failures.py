@@ -403,7 +403,7 @@ RAISED = [
 ]
 
 LONG = pl.DataFrame({"row": [99], "x": [1.0]})
-NAN_SUMS = pl.DataFrame({"row": [0, 1], "x": [1.0, float("nan")]})
+NAN_SUMS = pl.DataFrame({"row": [0, 1], "x": [float("nan")] * 2})
 NO_ROWS = pl.DataFrame({"row": [], "x": []}, schema={"row": pl.Int64, "x": pl.Float64})
 NO_REPLY = Reply(continuations=(Continuation(logprob=-1.0, tokens=1),))
 """A reply to what was not asked."""

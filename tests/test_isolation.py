@@ -52,7 +52,7 @@ BROKEN = {
     "wrong-kind": Broken(
         "import evalkit\nclass P(evalkit.Dataset):\n    task = 'sentiment'\n"
         "    def load(self, split): return []",
-        "this is a data set",
+        "a metric must implement compute or score_example",
     ),
     "no-plugin": Broken("P = 42", "a metric must implement compute or score_example"),
     "constructor": Broken(

@@ -1,24 +1,6 @@
 """Every exception that evalkit raises on purpose.
 
-```
-EvalkitError                    printed without a traceback, exit code 1
-├── PluginError                 about one plugin
-│   ├── UnknownPluginError      no plugin of that name, or several
-│   ├── PluginLoadError         importing or constructing it failed
-│   ├── PluginContractError     it does not keep the contract of its kind
-│   │   └── RequiredParameterError  it needs a parameter that was not given
-│   └── AnnotatorError          an annotator, such as a judge, cannot be asked
-├── DataError                   about data or prediction files
-│   ├── SchemaError             a row breaks the shape that its task declares
-│   ├── AdapterError            an adapter cannot use its configuration, or a row
-│   └── AlignmentError          predictions and examples do not match
-├── MetricError                 a metric failed while computing
-├── CancelledError              the caller cancelled the evaluation
-└── StorageError                a run or data set could not be read or written
-    ├── ObjectExistsError       something is there that is not replaced
-    ├── ObjectChangedError      an object is another one than it was
-    └── TransferError           the connection was lost, or the server is busy
-```
+The command line prints them without a traceback, and ends with the exit code 1.
 
 A message says what is wrong, where (plugin, distribution and version; file and
 line) and what to do next.
@@ -28,26 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-
-__all__ = [
-    "AdapterError",
-    "AlignmentError",
-    "AnnotatorError",
-    "CancelledError",
-    "DataError",
-    "EvalkitError",
-    "MetricError",
-    "ObjectChangedError",
-    "ObjectExistsError",
-    "PluginContractError",
-    "PluginError",
-    "PluginLoadError",
-    "RequiredParameterError",
-    "SchemaError",
-    "StorageError",
-    "TransferError",
-    "UnknownPluginError",
-]
 
 
 class EvalkitError(Exception):

@@ -55,13 +55,13 @@ class Workers:
     """Processes that compute batches; started when there is first work for them.
 
     Use it in a `with` statement, from one thread; leaving it ends the processes. With
-    one job nothing is ever started.
+    one job nothing is ever started, and an engine, which was entered, has its own.
     """
 
-    def __init__(self, jobs: int) -> None:
+    def __init__(self, jobs: int, engine: Any = None) -> None:
         if jobs < 1:
             raise EvalkitError(f"jobs must be 1 or more, is {jobs}")
-        self.jobs = jobs
+        self.jobs, self.engine = jobs, engine
         self._pool: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> Workers:
@@ -82,27 +82,55 @@ class Workers:
         function: Callable[[Any, Any], Any],
         parts: Iterable[Part],
         died: Callable[[Part, Part], EvalkitError],
+        name: Callable[[Part], str] = lambda _: "a batch",
     ) -> Generator[Any, None, None]:
         """Apply a function to parts, several at a time.
 
         `died` makes the error of a process that ended, from the first and the last part
-        that processes had by then.
+        that processes had by then. `name` is how an engine calls a part.
         """
-        if self.jobs == 1:
+        if self.jobs == 1 and self.engine is None:
             raise NotPortable
+        most = self.jobs + 1 if self.engine is None else 2 * self.engine.workers
         reference = _pickled((load, arguments))
-        waiting: deque[tuple[Part, Future[bytes]]] = deque()
+        waiting: deque[tuple[Part, Any]] = deque()
         try:
             for part in parts:
                 request = pickled_request(reference, function, part)
-                waiting.append((part, self._submit(request)))
-                while len(waiting) > self.jobs + 1:
-                    yield _next_result(waiting, died)
+                if self.engine is None:
+                    task = self._submit(request)
+                else:
+                    task = self.engine.submit(answer, (request,), name(part), {})
+                waiting.append((part, task))
+                while len(waiting) > most:
+                    yield self._next_result(waiting, died)
             while waiting:
-                yield _next_result(waiting, died)
+                yield self._next_result(waiting, died)
         except BaseException:
             self._end(0.0)
+            if self.engine is not None:
+                self.engine.cancel([task for _, task in waiting])
             raise
+
+    def _next_result(
+        self,
+        waiting: deque[tuple[Part, Any]],
+        died: Callable[[Part, Part], EvalkitError],
+    ) -> Any:
+        first, future = waiting[0]
+        if self.engine is not None:
+            (reply,) = self.engine.gather([future], lambda *_: None)
+            waiting.popleft()
+            return result_of(pickle.loads(reply))
+        # polars has waiting resumed after an interrupt; only a wait that ends notices
+        while not wait([future], _LOOK_UP).done:
+            pass
+        try:
+            reply = pickle.loads(future.result())
+        except BrokenProcessPool as error:
+            raise died(first, waiting[-1][0]) from error
+        waiting.popleft()
+        return result_of(reply)
 
     def _submit(self, request: bytes) -> Future[bytes]:
         main = sys.modules["__main__"]
@@ -152,22 +180,6 @@ def pickled_request(
     except Exception as error:  # polars refuses to write columns of Python objects
         raise NotPortable from error
     return _pickled((reference, function, part))
-
-
-def _next_result(
-    waiting: deque[tuple[Part, Future[bytes]]],
-    died: Callable[[Part, Part], EvalkitError],
-) -> Any:
-    first, future = waiting[0]
-    # polars has waiting resumed after an interrupt; only a wait that ends notices one
-    while not wait([future], _LOOK_UP).done:
-        pass
-    try:
-        reply = pickle.loads(future.result())
-    except BrokenProcessPool as error:
-        raise died(first, waiting[-1][0]) from error
-    waiting.popleft()
-    return result_of(reply)
 
 
 def result_of(reply: Reply | None) -> Any:

@@ -208,11 +208,9 @@ def test_clusters_that_are_chosen_are_as_those_that_are_declared(
 @pytest.mark.parametrize(
     ("values", "clusters", "notices"),
     [
-        (list("abcdefgh"), 8, ["no two examples have the same value of person"]),
-        (["a"] * 8, 1, ["all examples have the same value of person"]),
         (["a", "a", *[None] * 6], 7, ["6 examples without a value of person: each"]),
         ([None] * 8, 8, ["8 examples without a value of person: each"]),
-        (["a", "b", *"cdefg", None], 8, ["1 example without", "no two examples"]),
+        (["a", "b", *"cdefg", None], 8, ["1 example without"]),
         (list("aabbccdd"), 4, []),
     ],
 )
@@ -239,7 +237,7 @@ def test_clusters_that_tell_little_are_noticed(
         (
             ["same", "empty"],
             8,
-            ["8 examples without a value of same or empty", "no example has a value "],
+            ["8 examples without a value of same or empty"],
         ),
         (["empty"], 8, ["8 examples without a value of empty: each"]),
     ],

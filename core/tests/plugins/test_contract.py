@@ -114,21 +114,6 @@ class TestArguments:
 
 
 class TestHooks:
-    @pytest.mark.parametrize(
-        ("kind", "other"),
-        [
-            (kind, other)
-            for kind in ("datasets", "metrics", "perturbations")
-            for other in ("tasks", "datasets", "metrics", "perturbations")
-            if kind != other
-        ],
-    )
-    def test_a_plugin_of_another_kind_is_recognised(
-        self, kind: str, other: str
-    ) -> None:
-        found = problem(kind, make(other))
-        assert f"; this is {with_article(kind_named(other).word)}" in found
-
     @pytest.mark.parametrize("option", ["wrapper", "hookwrapper"])
     def test_wrappers_are_refused(self, option: str) -> None:
         @hookimpl(**{option: True})

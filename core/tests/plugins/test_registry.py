@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evalkit
-from evalkit.errors import PluginContractError, PluginLoadError, UnknownPluginError
+from evalkit.errors import PluginContractError, UnknownPluginError
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import Catalog
@@ -110,32 +110,6 @@ class TestLoading:
         assert fake.module in sys.modules
         assert bound.component.origin == "metrics/size (len-dist 1.2.3)"
         assert bound.row_function("score_example")(prediction="abc", target="") == 3.0
-
-    @pytest.mark.parametrize(
-        ("body", "cause"),
-        [
-            ("raise OSError('no disk')", "OSError: no disk"),
-            (
-                "raise SystemExit(3)",
-                "SystemExit: 3; raise an error, as a plugin must not end the process",
-            ),
-            (
-                "raise GeneratorExit",
-                "GeneratorExit; give the error a message that says what is wrong",
-            ),
-        ],
-    )
-    def test_whatever_goes_wrong_in_the_constructor_is_named_too(
-        self, body: str, cause: str
-    ) -> None:
-        scope: dict[str, Any] = {}
-        exec(f"def __init__(self, parameters=None): {body}", scope)
-        plugin = type("Broken", (evalkit.Metric,), {"__init__": scope["__init__"]})
-        with pytest.raises(PluginLoadError) as caught:
-            bind(component("broken"), plugin)
-        assert str(caught.value) == (
-            f"metrics/broken (dist 1.0): constructing it failed with {cause}"
-        )
 
     @pytest.mark.parametrize("step", ["import", "construct", "check"])
     def test_an_interrupt_is_no_failure_of_the_plugin(

@@ -23,7 +23,14 @@ from evalkit_cli.options.completion import complete_names
 from evalkit_cli.options.example_changes import example_options
 from evalkit_cli.options.local_plugins import plugin_option, plugin_words
 from evalkit_cli.options.runs import json_option, quiet_with
-from evalkit_cli.options.scoring import jobs_with, observer_option, seed_with
+from evalkit_cli.options.scoring import (
+    engine_option,
+    jobs_with,
+    load_engine,
+    observer_option,
+    running,
+    seed_with,
+)
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import plugin_output_to_stderr, stdout_copy
 
@@ -97,6 +104,7 @@ def _complete_families(
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
 @jobs_with("Processes that perturb at the same time.")
+@engine_option
 @observer_option
 @example_options
 @click.option(
@@ -153,15 +161,18 @@ def perturb_command(
             "say how to perturb: --perturbation NAME (see `evalkit list "
             "perturbations`), or --family fairness."
         )
+    from evalkit import Registry
     from evalkit_cli.printing.perturbation_report import print_summary
 
-    name = chosen_dataset(dataset, data, task)
+    name, registry = chosen_dataset(dataset, data, task), Registry()
+    engine = load_engine(options.pop("engine"), registry)
     target = out or _default_name(name, perturbations, families)
     with contextlib.ExitStack() as stack:
         # before stdout is kept from plugins
         where = stack.enter_context(stdout_copy()) if target == "-" else target
         stack.enter_context(plugin_output_to_stderr())
         progress = stack.enter_context(watched(quiet))
+        stack.enter_context(running(engine, progress))
         summary = _perturb(
             name,
             where,
@@ -175,6 +186,8 @@ def perturb_command(
                 read_adapters(adapters, ("data",)), read_map(mapped, "--map")
             ),
             progress=progress,
+            engine=engine,
+            registry=registry,
             **options,
         )
     print_summary(

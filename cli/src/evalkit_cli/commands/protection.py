@@ -33,7 +33,7 @@ def with_protection_told(
     if not idle or not protected:
         return summary
     limit = min(options.get("limit") or MOST_TRIED, MOST_TRIED)
-    quiet = {"limit": limit, "jobs": 1, "observers": (), "edits": False}
+    quiet = {"limit": limit, "jobs": 1, "observers": (), "edits": False, "engine": None}
     options = {**options, **quiet}
     del options["unprotected"], options["progress"]
     try:

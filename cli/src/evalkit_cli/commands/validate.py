@@ -29,6 +29,7 @@ from evalkit_cli.options.prediction_sources import (
     spool_folder,
 )
 from evalkit_cli.options.runs import json_option, quiet_with
+from evalkit_cli.options.scoring import engine_option, load_engine, running
 from evalkit_cli.printing.corrected_commands import echo_correction, echo_error
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import echo, echo_json, plugin_output_to_stderr
@@ -60,6 +61,7 @@ _DEFAULTS: tuple[Any, ...] = (None, (), [], {}, False, "error")
 @adapter_option
 @cluster_option
 @policy_options
+@engine_option
 @click.option(
     "--problems",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -122,14 +124,15 @@ def _validate(
     from evalkit import Registry, validate_with
     from evalkit.errors import EvalkitError
 
-    chosen = validation_options(options)
+    registry, chosen = Registry(), validation_options(options)
+    engine = load_engine(options["engine"], registry)
     found = []
     failed = False
     with plugin_output_to_stderr(), spool_folder() as folder:
         jobs: list[Job | None] = [None]
         if files:
             jobs = [*jobs_of_files(name, files, None, folder)]
-        with watched(quiet) as progress:
+        with watched(quiet) as progress, running(engine, progress):
             for job in jobs:
                 try:
                     checked = validate_with(
@@ -138,7 +141,8 @@ def _validate(
                         chosen,
                         task=task,
                         model=job and job.model,
-                        registry=Registry(),
+                        engine=engine,
+                        registry=registry,
                         progress=progress,
                     )
                 except EvalkitError as error:

@@ -237,15 +237,9 @@ def unstorable_place(values: Sequence[Any]) -> int:
     That is the first that cannot be stored by itself; else the first bytes, which
     cannot stand beside values of other types.
     """
-    alone = (place for place, value in enumerate(values) if not is_storable(value))
-    among = (place for place, value in enumerate(values) if isinstance(value, bytes))
-    return next(alone, next(among, 0))
-
-
-def is_storable(value: Any) -> bool:
-    """Tell whether `to_series` can store a value."""
-    try:
-        to_series("", [value])
-    except ValueError:
-        return False
-    return True
+    for place, value in enumerate(values):
+        try:
+            to_series("", [value])
+        except ValueError:
+            return place
+    return next((n for n, each in enumerate(values) if isinstance(each, bytes)), 0)

@@ -107,14 +107,9 @@ def regular_file(path: Path) -> Iterator[BinaryIO]:
     """Open a regular file, or what a symlink leads to; raise OSError for others."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as stream:
-        refuse_irregular(path, descriptor)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
         yield stream
-
-
-def refuse_irregular(path: Path, descriptor: int) -> None:
-    """Raise OSError where a pipe, a device or a folder was opened."""
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        raise OSError(errno.EINVAL, "not a regular file", str(path))
 
 
 class WorkingFolder:

@@ -37,9 +37,13 @@ def cluster_names(dataset: BoundDataset) -> list[str]:
     return sorted(dataset.chosen_cluster or dataset.declared_cluster or [INPUT_ID])
 
 
-def cluster_notices(
-    dataset: BoundDataset, frame: pl.DataFrame, clusters: pl.Series
-) -> Iterator[str]:
+def count_without(dataset: BoundDataset, frame: pl.DataFrame) -> int:
+    """Count the rows without a value of the columns that a user chose."""
+    columns = dataset.chosen_cluster
+    return int(_without_value(frame, columns).sum()) if columns else 0
+
+
+def cluster_notices(dataset: BoundDataset, without: int) -> Iterator[str]:
     """Say what is worth knowing about clusters that a user chose."""
     columns = dataset.chosen_cluster
     if not columns:
@@ -48,24 +52,9 @@ def cluster_notices(
     declared = dataset.declared_cluster
     if declared and {*declared} != {*columns}:
         yield f"clusters are by {names}, not by {', '.join(declared)} as the data set's"
-    without = int(_without_value(frame, columns).sum())
     if without:
         rows, either = count_of(without, "example"), " or ".join(columns)
         yield f"{rows} without a value of {either}: each is a cluster of its own"
-    empty = [name for name in columns if _without_value(frame, [name]).all()]
-    if empty and len(columns) > 1 and len(frame):
-        yield f"no example has a value of {' or '.join(empty)}"
-    distinct = clusters.n_unique()
-    if distinct == len(clusters) > 1 and without < len(clusters):
-        yield (
-            f"no two examples have the same value of {names}: each is a cluster of its "
-            "own, as without clusters"
-        )
-    elif distinct == 1 < len(clusters):
-        yield (
-            f"all examples have the same value of {names}: they are one cluster, of "
-            "which no interval can be computed"
-        )
 
 
 def _without_value(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:

@@ -14,7 +14,7 @@ from evalkit.base.failures import hook_failures, located
 from evalkit.base.names import is_component_name
 from evalkit.base.violations import describe, from_pydantic, shorten
 from evalkit.hookspecs import MetricAttributes
-from evalkit.plugins.kinds import Kind, all_kinds, is_method, kind_named
+from evalkit.plugins.kinds import Kind, is_method, kind_named
 
 
 def hook_problems(kind: Kind, plugin: object) -> Iterator[str]:
@@ -39,10 +39,7 @@ def hook_problems(kind: Kind, plugin: object) -> Iterator[str]:
     ways = [way for way in kind.ways if way[0] in implemented]
     if kind.ways and not ways:
         wanted = " or ".join(" and ".join(way) for way in kind.ways)
-        others = (each for each in all_kinds() if each.base is not kind.base)
-        words = (each.word for each in others if _looks_like(each, plugin))
-        other = next(map(with_article, words), this)
-        yield f"{with_article(kind.word)} must implement {wanted}; this is {other}"
+        yield f"{with_article(kind.word)} must implement {wanted}; this is {this}"
     for way in ways:
         for name in way:
             if name not in implemented:
@@ -53,16 +50,6 @@ def hook_problems(kind: Kind, plugin: object) -> Iterator[str]:
             f"it implements {several}: {with_article(kind.word)} is written in one "
             "way only, and a method of your own begins with an underscore"
         )
-
-
-def _looks_like(kind: Kind, plugin: object) -> bool:
-    """Tell whether a plugin has the base class of a kind, or hooks enough for it."""
-    if kind.load is not None:
-        return False
-    implemented = {*kind.implemented(plugin)}
-    return isinstance(plugin, kind.base) or any(
-        {*way} <= implemented for way in kind.ways
-    )
 
 
 def _method_problems(kind: Kind, plugin: object, name: str) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from evalkit.base.names import parse_reference, score_name
@@ -16,12 +15,8 @@ from evalkit.plugins.bound import (
     BoundTask,
 )
 from evalkit.plugins.components import GIVEN, NO_VERSION, Component
-from evalkit.plugins.contract import is_one_edit_away
 from evalkit.plugins.local_plugins import name_of
 from evalkit.plugins.registry import Registry, bind
-
-_LEAST_LETTERS = 4
-"""Length from which a name one edit away is no other name; `qa` and `hs` are two."""
 
 
 class Resolver:
@@ -79,26 +74,10 @@ class Resolver:
     def perturbation(
         self, perturbation: Any, parameters: Mapping[str, Any] | None = None
     ) -> BoundPerturbation:
-        """Bind a perturbation, whose `label_effect` must not misspell a task."""
-        bound = BoundPerturbation.of(
+        """Bind a perturbation."""
+        return BoundPerturbation.of(
             self.bind("perturbations", perturbation, parameters)
         )
-        for name in self.unknown_tasks(bound):
-            near = [each for each in self._tasks if is_one_edit_away(name, each)]
-            if near and len(name) >= _LEAST_LETTERS:
-                raise PluginContractError(
-                    f"{bound.component.origin}: its label_effect names the task "
-                    f"{name!r}, which there is not; write {near[0]!r}"
-                )
-        return bound
-
-    @cached_property
-    def _tasks(self) -> list[str]:
-        """The names of all tasks that are installed, or known to be published."""
-        catalog = self.registry.catalog
-        known = [each.partition("/") for each in catalog.known]
-        installed = {found.name for found in catalog.of_kind("tasks")}
-        return sorted(installed | {name for kind, _, name in known if kind == "tasks"})
 
     def unknown_tasks(self, perturbation: BoundPerturbation) -> list[str]:
         """Return the tasks of a `label_effect` that nobody knows here.
@@ -109,8 +88,10 @@ class Resolver:
         Returns:
             Their names; tasks of packages that are not installed, or misspelt ones.
         """
-        named = perturbation.label_effect
-        return [name for name in named if name != "*" and name not in self._tasks]
+        catalog = self.registry.catalog
+        installed = {f"tasks/{found.name}" for found in catalog.of_kind("tasks")}
+        known = {"tasks/*", *installed, *catalog.known}
+        return [n for n in perturbation.label_effect if f"tasks/{n}" not in known]
 
     def task(self, dataset: BoundDataset) -> BoundTask:
         """Bind the task of a data set, whose labels must be the task's.

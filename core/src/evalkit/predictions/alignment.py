@@ -114,8 +114,19 @@ def align(
     collected = JudgedRows(ids, reader)
     for block in blocks:
         collected.add(block)
+    return settle(collected, on_duplicate, selected, is_part, replications)
+
+
+def settle(
+    collected: JudgedRows,
+    on_duplicate: OnDuplicate,
+    selected: pl.Series | None,
+    is_part: bool,
+    known: tuple[str, ...] | None = None,
+) -> Alignment:
+    """Give rows that were collected, and examples, their status."""
     ids = collected.ids if selected is None else collected.ids.filter(selected)
-    matched = _match(collected, on_duplicate, selected, is_part, replications)
+    matched = _match(collected, on_duplicate, selected, is_part, known)
     return _settled(collected, matched, ids, has_selection=selected is not None)
 
 

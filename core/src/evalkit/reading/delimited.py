@@ -33,7 +33,8 @@ def read_delimited_rows(
     be, and are texts where not. The line of a row is the one that it begins in.
     """
     lines = _Lines(path)
-    _allow_long_cells()
+    # all readers of the process share the limit
+    csv.field_size_limit(max(csv.field_size_limit(), MOST_LINE_BYTES))
     delimiter = lines.begin(delimiter)
     records = csv.reader(lines, delimiter=delimiter, strict=True)
     header = _read_header(path, records)
@@ -48,12 +49,6 @@ def read_delimited_rows(
             continue
         if cells:
             yield _row(lines, header, cells, text_fields, delimiter)
-
-
-def _allow_long_cells() -> None:
-    """Raise the limit that all readers of the process share, and never lower it."""
-    if csv.field_size_limit() < MOST_LINE_BYTES:
-        csv.field_size_limit(MOST_LINE_BYTES)
 
 
 class _Lines:

@@ -143,7 +143,9 @@ class StoredResult(Result):
                 if name == EXAMPLES_FILE:
                     self._first_rows[part] = sum(each.height for each in frames)
                 frames.append(frame)
-            return pl.concat(frames, how="vertical_relaxed") if frames else None
+            if name == RESPONSES_FILE and frames:  # lines are bytes in some parts
+                return pl.concat(frames, how="vertical_relaxed")
+            return pl.concat(frames) if frames else None
         except (KeyError, pl.exceptions.PolarsError) as error:
             reason = str(error).partition("\n")[0]
             raise StorageError(

@@ -50,7 +50,7 @@ class Finalizer:
         self, metric: BoundMetric, context: MetricContext, replications: int = 1
     ) -> None:
         self.metric = metric
-        self._context = context
+        self.context = context
         self._replications = replications
 
     @property
@@ -63,20 +63,16 @@ class Finalizer:
         """Whether it makes scores of arrays of counts, too."""
         return self._replications == 1 and self.metric.finalizes_counts
 
-    def of_counts(self, counts: Floats, cells: pl.DataFrame) -> Mapping[str, Floats]:
-        """Finalize the counts of many samples; only where it takes counts."""
-        return finalize_counts(self.metric, counts, cells, self._context)
-
     def __call__(self, sums: pl.DataFrame) -> pl.DataFrame:
         """Finalize."""
         if self._replications == 1:
-            scores = finalize(self.metric, sums, self._context)
+            scores = finalize(self.metric, sums, self.context)
             return scores.with_columns(
                 stddev_replications=pl.lit(None, dtype=pl.Float64)
             )
         apart = pl.col("group") * self._replications + pl.col(REPLICATION)
         scores = finalize(
-            self.metric, sums.with_columns(group=apart).drop(REPLICATION), self._context
+            self.metric, sums.with_columns(group=apart).drop(REPLICATION), self.context
         )
         return _mean_of_replications(scores, self._replications)
 
@@ -175,7 +171,10 @@ def _values_of(
         sums = sums._replace(counts=sums.counts[first : first + count])
         if finalizer.takes_counts:
             counts = sums.counts.astype(np.float64, copy=False)
-            yield from finalizer.of_counts(counts, sums.cells).items()
+            found = finalize_counts(
+                finalizer.metric, counts, sums.cells, finalizer.context
+            )
+            yield from found.items()
             return
         table = sums.table()
     else:

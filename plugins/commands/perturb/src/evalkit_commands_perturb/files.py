@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO, cast
@@ -13,7 +13,7 @@ from evalkit import Registry
 from evalkit.base.files import WorkingFolder, make_folder
 from evalkit.base.progress import Progress
 from evalkit.catalog import BoundDataset, BoundTask, DataSource, Resolver, bind_dataset
-from evalkit.errors import PluginError, StorageError
+from evalkit.errors import EvalkitError, PluginError, StorageError
 from evalkit.examples.selection import Selection
 from evalkit.parallel import NotPortable, Workers
 from evalkit.plugins.observers import Observers
@@ -69,6 +69,7 @@ def perturb_dataset(
     edits: bool = False,
     overwrite: bool = False,
     jobs: int = 1,
+    engine: Any = None,
     observers: Sequence[Any] = (),
     rows: DataSource | None = None,
     registry: Registry | None = None,
@@ -102,6 +103,8 @@ def perturb_dataset(
         edits: Add the edits of each text under `edits`.
         overwrite: Whether a file that is there may be replaced.
         jobs: Processes that perturb at the same time.
+        engine: What perturbs on several processes or machines, as for `evaluate`. The
+            data is read in this process.
         observers: Observers to tell what happens: names, classes or instances.
         rows: What changes rows of the data, as for `evaluate`; copies are of the rows
             that come out of it.
@@ -127,7 +130,9 @@ def perturb_dataset(
     with watchers.told_of_failure(dataset), place_of_copies(out, overwrite) as target:
         settings = read_settings(seed, variants, fields, unprotected)
         selection = Selection.of(limit, filters)
-        workers = Workers(jobs)
+        if isinstance(engine, str):
+            engine = registry.load("engines", engine).plugin
+        workers = Workers(jobs, engine)
         chosen = choose_perturbations(resolver, perturbations, families, preset)
         bound = bind_dataset(resolver, dataset, task, rows)
         bound_task = resolver.task(bound)
@@ -150,10 +155,11 @@ def perturb_dataset(
         watched = {"dataset": bound.component.name, "split": split}
         named = [each.identity for each in perturbers]
         watchers.tell("before_perturbing", perturbations=named, **watched)
-        if target is not None:
-            tallies = _to_file(job, target, overwrite, progress)
-        else:
-            tallies = _to_stream(job, cast(TextIO, out), progress)
+        with nullcontext() if engine is None or engine.is_running else engine:
+            if target is not None:
+                tallies = _to_file(job, target, overwrite, progress)
+            else:
+                tallies = _to_stream(job, cast(TextIO, out), progress)
         summary = _summary(job, tallies, bound, split, target, chosen.notices)
         watchers.tell("after_perturbing", summary=summary.to_dict(), **watched)
         notices = (*summary.notices, *watchers.warnings)
@@ -240,14 +246,19 @@ def _added(tallies: Sequence[Tally], chunk: Chunk) -> list[Tally]:
 def _perturb(job: _Job) -> Iterator[Chunk]:
     """Perturb chunk after chunk, in several processes where that is asked for."""
     done = 0
-    if job.workers.jobs > 1 and job.described is not None:
+    if job.workers.jobs > 1 or job.workers.engine is not None:
         try:
-            for chunk in _in_workers(job, job.described):
+            for chunk in _in_workers(job):
                 done += chunk.examples
                 yield chunk
             return
-        except NotPortable:
-            pass  # this process goes on where the others could not
+        except NotPortable as error:
+            if job.workers.engine is not None:
+                raise EvalkitError(
+                    "an engine's workers cannot load a perturbation, or the data, that "
+                    "is given as an object. Name it"
+                ) from error
+            # this process goes on where the others could not
     examples = iter(job.originals.examples(done))
     while True:
         some = islice(examples, CHUNK_EXAMPLES)
@@ -257,7 +268,9 @@ def _perturb(job: _Job) -> Iterator[Chunk]:
         yield chunk
 
 
-def _in_workers(job: _Job, described: Portable) -> Iterator[Chunk]:
+def _in_workers(job: _Job) -> Iterator[Chunk]:
+    if job.described is None:
+        raise NotPortable
     size = max(perturber.batch for perturber in job.perturbers)
 
     def chunks() -> Iterator[list[Example]]:
@@ -276,7 +289,9 @@ def _in_workers(job: _Job, described: Portable) -> Iterator[Chunk]:
         job.workers as workers,
         closing(
             workers.map(
-                load_perturbers, (described,), perturb_in_worker, chunks(), died
+                *(load_perturbers, (job.described,), perturb_in_worker),
+                *(chunks(), died),
+                lambda some: f"examples {some[0].uid!r} to {some[-1].uid!r}",
             )
         ) as found,
     ):

@@ -37,7 +37,13 @@ def cluster_names(dataset: BoundDataset) -> list[str]:
     return sorted(dataset.chosen_cluster or dataset.declared_cluster or [INPUT_ID])
 
 
-def cluster_notices(dataset: BoundDataset, frame: pl.DataFrame) -> Iterator[str]:
+def count_without(dataset: BoundDataset, frame: pl.DataFrame) -> int:
+    """Count the rows without a value of the columns that a user chose."""
+    columns = dataset.chosen_cluster
+    return int(_without_value(frame, columns).sum()) if columns else 0
+
+
+def cluster_notices(dataset: BoundDataset, without: int) -> Iterator[str]:
     """Say what is worth knowing about clusters that a user chose."""
     columns = dataset.chosen_cluster
     if not columns:
@@ -46,7 +52,6 @@ def cluster_notices(dataset: BoundDataset, frame: pl.DataFrame) -> Iterator[str]
     declared = dataset.declared_cluster
     if declared and {*declared} != {*columns}:
         yield f"clusters are by {names}, not by {', '.join(declared)} as the data set's"
-    without = int(_without_value(frame, columns).sum())
     if without:
         rows, either = count_of(without, "example"), " or ".join(columns)
         yield f"{rows} without a value of {either}: each is a cluster of its own"

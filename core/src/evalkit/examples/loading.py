@@ -45,8 +45,9 @@ def load_rows(
     asked: Asked | None = None,
     *,
     needs_answer: bool = False,
+    is_part: bool = False,
 ) -> ExampleRows:
-    """Load the rows of a split and check their ids."""
+    """Load the rows of a split, or of a part of it, and check their ids."""
     splits = dataset.splits
     # a row stage may read any column, and drop rows
     asked = Asked() if asked is None or dataset.pipeline is not None else asked
@@ -58,7 +59,7 @@ def load_rows(
         rows = given
         if given is None:
             rows = dataset.row_function("load")(split=split, **asked.arguments)
-        is_changed = given is None and dataset.pipeline is not None
+        is_changed = (given is None or is_part) and dataset.pipeline is not None
         try:
             loaded = _materialise(dataset, task, rows, kept, is_changed)
         except DataError as error:

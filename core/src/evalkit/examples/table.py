@@ -15,7 +15,12 @@ from evalkit.base.terms import AnswerKind
 from evalkit.examples.answers import Reporter, answer_column
 from evalkit.examples.attachments import file_fields, with_attached
 from evalkit.examples.checking import checked_inputs
-from evalkit.examples.clusters import cluster_column, cluster_names, cluster_notices
+from evalkit.examples.clusters import (
+    cluster_column,
+    cluster_names,
+    cluster_notices,
+    count_without,
+)
 from evalkit.examples.conversion import LABEL_CONVERTER, find_converter, prediction_type
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
 from evalkit.examples.kept import names_to_keep
@@ -50,6 +55,8 @@ class Examples(NamedTuple):
     """The columns of the data that a run keeps."""
     languages: tuple[str, ...] = ()
     """BCP 47 codes of the languages of the texts."""
+    without_cluster: int = 0
+    """How many have no value of the columns that a user took clusters from."""
 
     def where(self, selected: pl.Series) -> Examples:
         """Return some of the examples."""
@@ -90,7 +97,8 @@ def load_examples(
     """Load, check and convert the examples of a split, or of a part of it."""
     needed = None if columns is None else _needed(dataset, task, columns)
     asked = _asked(dataset, task, needed)._replace(limit=limit)
-    loaded = load_rows(dataset, task, split, needed, given, asked, needs_answer=True)
+    parts = needed, given, asked
+    loaded = load_rows(dataset, task, split, *parts, needs_answer=True, is_part=is_part)
     checked = with_attached(dataset, task, checked_inputs(dataset, task, loaded))
     return convert_examples(dataset, task, checked, columns, is_part=is_part)
 
@@ -126,7 +134,8 @@ def convert_examples(
     )
     identity = fingerprint(dataset, loaded)
     notices = (*dataset.notices, *identity.notices)
-    notices += tuple(cluster_notices(dataset, frame))
+    without = count_without(dataset, frame)
+    notices += tuple(cluster_notices(dataset, without))
     notices += tuple(tag_notices(dataset, task, loaded.columns))
     notices += () if dataset.pipeline is None else (*dataset.pipeline.notices,)
 
@@ -155,6 +164,7 @@ def convert_examples(
         choices=choices,
         kept=kept,
         languages=tuple(dataset.languages),
+        without_cluster=without,
     )
 
 

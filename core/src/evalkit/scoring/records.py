@@ -448,9 +448,11 @@ def why_not(metric: BoundMetric, table: ScoringTable) -> str | None:
         failed = unsaid.filter("failed")["reason"]
         why = failed[0] if len(failed) else reasons_of(Counter(unsaid["reason"]))
         return f"no example has what it asks for ({why})"
-    lacking = table.without_prediction()
-    if lacking and not takes_no_prediction(metric):
-        return why_unanswered(lacking)
+    if table.without_prediction() and not takes_no_prediction(metric):
+        is_joined = metric.has("statistics") and metric.joins_replications
+        rows = table.frame.filter(pl.col("prediction").is_null())["position"]
+        answers = rows // table.repeats if is_joined else rows
+        return why_unanswered(answers.n_unique())
     return None
 
 

@@ -13,7 +13,7 @@ from evalkit.base.copies import COPY_COLUMNS, TAGS
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.progress import Progress
 from evalkit.base.wording import count_of
-from evalkit.errors import DataError, MetricError
+from evalkit.errors import DataError, EvalkitError, MetricError
 from evalkit.examples.clusters import clustered_by
 from evalkit.examples.files import bind_dataset
 from evalkit.examples.kept import keeping
@@ -224,6 +224,12 @@ def cross_examples(
     options, (examples, alignment) = asked.options, prepared[:2]
     if not options.include_examples:
         refuse_facets_of_answers(asked.facets, examples.frame)
+    by_answer = asked.crossed & {"pred", *alignment.fields}
+    if alignment.replications and by_answer:
+        raise EvalkitError(
+            f"--by {min(by_answer)}: each example has {len(alignment.replications)} "
+            "answers, and is in one group. Group by what the data say"
+        )
     columns = columns_to_cross(examples, alignment)
     tags, others = examples.frame["tags"], examples.data_columns
     withheld = () if options.include_examples else names_of_answers(columns, alignment)

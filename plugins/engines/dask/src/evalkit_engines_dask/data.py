@@ -12,6 +12,7 @@ import polars as pl
 
 from evalkit.base.columns import all_named, encode
 from evalkit.errors import DataError, SchemaError
+from evalkit.examples.clusters import cluster_notices
 from evalkit.examples.fingerprints import DataIdentity
 from evalkit.examples.kept import makes_groups
 from evalkit.examples.label_conversion import tag_notices
@@ -185,6 +186,9 @@ def merge_parts(
             identity=identity,
             notices=(
                 *(*asked.dataset.notices, *identity.notices),
+                *cluster_notices(
+                    asked.dataset, sum(each.without_cluster for each in known)
+                ),
                 *tag_notices(asked.dataset, asked.task, columns),
             ),
             data_columns=columns,

@@ -33,7 +33,7 @@ from evalkit.reading.steady_files import joined_digest
 from evalkit.runs.accounts import refusal_message
 from evalkit.runs.folders import check_place
 from evalkit.runs.options import EvaluationOptions
-from evalkit.runs.recording import Asked, Parts, make_result
+from evalkit.runs.recording import Asked, Parts, fingerprint_of, make_result
 from evalkit.runs.results import Result
 from evalkit.runs.scores import GroupSizes
 from evalkit.scoring.baselines import baselines_of
@@ -455,12 +455,14 @@ class _Run:
         for each in scored:
             left.update(each.not_scored)
         is_partial = left and record.status == "complete"
+        extraction = merge_extractions(scored)
         result.amend(
             not_scored=dict(left),
             status="partial" if is_partial else record.status,
             columns=merge_columns(scored),
-            extraction=merge_extractions(scored),
+            extraction=extraction,
             notices=(*record.notices, *list_notices(scored)),
+            fingerprint=fingerprint_of(record.changed(extraction=extraction)),
         )
         for each in scored:
             result.record_warnings(each.warnings)

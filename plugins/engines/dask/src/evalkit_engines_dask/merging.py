@@ -48,7 +48,8 @@ def merge_inferred(scored: Sequence[Scored]) -> Inferred:
         summed = counts.group_by("number").agg(pl.col("count").sum()).sort("number")
         edges[name] = tuple(bin_edges(summed).tolist())
     is_refused = any(each.is_refused for each in known)
-    return Inferred(sorted_replications(names), types, edges, is_refused)
+    unanswered = any(each.unanswered for each in known)
+    return Inferred(sorted_replications(names), types, edges, is_refused, unanswered)
 
 
 def merge_alignments(

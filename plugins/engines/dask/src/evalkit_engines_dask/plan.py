@@ -103,6 +103,8 @@ class Inferred(NamedTuple):
     """What cuts the numbers of columns that examples are grouped by."""
     is_refused: bool = False
     """Whether the policies refuse some responses, so that none is scored."""
+    unanswered: bool = False
+    """Whether some answer that counts has no prediction, which some metrics refuse."""
 
     def whole(self, facets: Sequence[str]) -> Whole:
         """Return it in the form that grouping takes."""

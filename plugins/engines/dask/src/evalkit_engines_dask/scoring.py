@@ -22,7 +22,7 @@ from evalkit.runs.recording import Parts, make_result
 from evalkit.runs.results import Result
 from evalkit.runs.scores import GroupSizes
 from evalkit.scoring.grouping import bin_edges
-from evalkit.scoring.records import MetricScores, Outcomes
+from evalkit.scoring.records import MetricScores, Outcomes, takes_no_prediction
 from evalkit.scoring.table import ListsGiven
 from evalkit.scoring.tally import Tallies
 from evalkit.scoring.tallying import tally_table
@@ -128,12 +128,18 @@ def score_bucket(
     numbers = _numbers(plan, prepared)
     edges = {name: tuple(bin_edges(each).tolist()) for name, each in numbers.items()}
     own = own._replace(edges=edges, is_refused=bool(refused))
+    own = own._replace(unanswered=_has_unanswered(plan, prepared.alignment))
     whole = (inferred or own).whole(survey.facets)
     crossed = cross_examples(plan.asked, prepared, whole)
     grouped = Parts(plan.asked, prepared, GroupSizes((), []), crossed)
     outcomes: dict[str, Outcomes] = {}
     tallies = None if is_refused else _tallies(plan, grouped, outcomes)
-    scored = [*_scored(plan.asked.metrics, outcomes)]
+    is_unanswered = (inferred or own).unanswered
+    scored = [
+        each
+        for each in _scored(plan.asked.metrics, outcomes)
+        if takes_no_prediction(each.metric) or not is_unanswered
+    ]
     result = make_result(grouped._replace(scored=scored), plan.model, refused)
     folder = attempt(f"{task.folder}/scored/{bucket}")
     return Scored(
@@ -197,6 +203,15 @@ def _prepared(plan: Plan, found: BucketExamples, alignment: Alignment) -> Prepar
     return Prepared(
         examples, alignment, given, ids, asked.stage, asked.answers, plan.job
     )
+
+
+def _has_unanswered(plan: Plan, alignment: Alignment) -> bool:
+    """Tell whether some metric refuses an answer without a prediction."""
+    metrics = (part for whole in plan.asked.metrics for part in whole.parts())
+    if all(map(takes_no_prediction, metrics)):
+        return False
+    counted = alignment.statuses.is_in(list(plan.asked.options.policies.counted))
+    return bool((counted & alignment.predictions.is_null()).any())
 
 
 def _count(found: BucketExamples) -> int:

@@ -53,14 +53,15 @@ def call(engine: Dask, function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def test_values_come_in_order_and_are_told_as_they_end(engine: Dask) -> None:
-    times = [0.4, 0.0, 0.1]
+    times = [1.0, 0.0, 0.1]
     told: list[tuple[int, Any]] = []
     tasks = [engine.submit(time.sleep, (each,), f"nap {each}", {}) for each in times]
     tasks += [engine.submit(operator.mul, (n, n), f"square of {n}", {}) for n in (3, 4)]
     values = engine.gather(tasks, lambda place, value: told.append((place, value)))
     assert values == [None, None, None, 9, 16]
     assert sorted(told) == [*enumerate(values)]
-    assert (told[-1][0], engine.workers) == (0, 2)
+    assert told[0][0] != 0
+    assert engine.workers == 2
 
 
 def test_workers_are_processes_of_one_thread(engine: Dask) -> None:
@@ -97,7 +98,7 @@ def test_the_first_error_stops_what_was_not_started(
     with pytest.raises(EvalkitError, match="divide"):
         engine.gather(tasks, ignore)
     assert call(engine, operator.add, 1, 1) == 2
-    assert not [path for path in paths if path.exists()]
+    assert not any(map(Path.exists, paths))
 
 
 def test_a_worker_imports_the_plugin_of_a_file(engine: Dask, tmp_path: Path) -> None:

@@ -60,8 +60,7 @@ def test_values_come_in_order_and_are_told_as_they_end(engine: Dask) -> None:
     values = engine.gather(tasks, lambda place, value: told.append((place, value)))
     assert values == [None, None, None, 9, 16]
     assert sorted(told) == [*enumerate(values)]
-    assert told[-1][0] == 0
-    assert engine.workers == 2
+    assert (told[-1][0], engine.workers) == (0, 2)
 
 
 def test_workers_are_processes_of_one_thread(engine: Dask) -> None:
@@ -149,7 +148,7 @@ def test_a_scheduler_that_cannot_be_joined_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(EvalkitError, match="needs a store"):
         entered(Dask(scheduler=place))
     with pytest.raises(EvalkitError, match="not started"):
-        call(Dask(), os.getpid)
+        Dask().submit(os.getpid, (), "pid", {})
 
 
 @contextmanager
@@ -241,11 +240,8 @@ def test_a_scheduler_is_joined_with_certificates(tmp_path: Path) -> None:
             f"DASK_{name.replace('.', '__').replace('-', '_').upper()}": value
             for name, value in settings.items()
         }
-        with (
-            worker(address, **variables),
-            Dask(scheduler=address, store=str(tmp_path / "store")) as engine,
-        ):
-            assert address.startswith("tls://")
+        engine = Dask(scheduler=address, store=str(tmp_path / "store"))
+        with worker(address, **variables), engine:
             assert call(engine, operator.add, 1, 1) == 2
 
 
@@ -303,14 +299,11 @@ def test_no_process_outlives_the_driver(tmp_path: Path, number: int) -> None:
         "    print(group, engine.store, flush=True)\n"
         "    engine.gather([engine.submit(time.sleep, (60,), 'nap', {})], print)\n"
     )
-    driver = subprocess.Popen(
-        [sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    pipe = subprocess.PIPE
+    driver = subprocess.Popen([sys.executable, script], stdout=pipe, stderr=pipe)
     assert driver.stdout is not None
     group, store = driver.stdout.readline().decode().split()
     assert len(processes(int(group))) >= 3
-    assert Path(store).is_dir()
-    time.sleep(0.5)
     driver.send_signal(number)
     _, errors = driver.communicate(timeout=20)
     deadline = time.monotonic() + 20

@@ -1,10 +1,57 @@
-"""Random worlds are evaluated to the same, whatever the order of their rows."""
+"""An evaluation in parts gives what it gives in one process, for random worlds."""
 
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from .worlds import differences, make_world, outcome
+from evalkit.reading import digests
+from evalkit_engines_dask import sources
+from evalkit_engines_dask.cluster import Dask
+
+from .worlds import Plain, differences, make_world, outcome
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut files into many parts."""
+    monkeypatch.setattr(digests, "BLOCK_BYTES", 2000)
+    monkeypatch.setattr(sources, "PART_BYTES", 1500)
+
+
+def check(folder: Path, seed: int, metrics: int = 1000) -> None:
+    world = make_world(folder, seed, metrics)
+    known = outcome(world, folder / "known")
+    for parts in (1, 2, 7):
+        engine = Plain(parts, folder / f"store-{parts}", seed)
+        found = outcome(world, folder / f"runs-{parts}", engine=engine)
+        assert differences(found, known) == [], parts
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize("seed", range(40))
+def test_parts_give_the_scores_of_the_whole(seed: int, tmp_path: Path) -> None:
+    check(tmp_path, seed, 5)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize("seed", range(40, 80))
+def test_all_metrics_give_the_scores_of_the_whole(seed: int, tmp_path: Path) -> None:
+    check(tmp_path, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_dask_gives_the_scores_of_one_process(workers: int, tmp_path: Path) -> None:
+    with Dask(workers=workers) as engine:
+        for seed in Random(workers).sample(range(80, 200), 6):
+            folder = tmp_path / str(seed)
+            folder.mkdir()
+            world = make_world(folder, seed)
+            known = outcome(world, folder / "known")
+            found = outcome(world, folder / "runs", engine=engine)
+            assert differences(found, known) == [], seed
 
 
 @pytest.mark.slow

@@ -303,22 +303,11 @@ def write_data(
         (folder / "drawn.yaml").write_text(json.dumps({**written, "data": data}))
         return {"dataset": folder / "drawn.yaml"}
     count = 3 if form[-1] == "*" else 1
-    cuts = [len(rows) * place // count for place in range(count + 1)]
-    below = folder / "shards"
-    below.mkdir()
-    types = (
-        {} if form[0] == "j" else pl.DataFrame(rows, infer_schema_length=None).schema
-    )
-    is_numeric = are_numbers(random, [row["uid"] for row in rows])
-    for place, (start, stop) in enumerate(pairwise(cuts)):
-        path = below / f"test-{place:05}-of-{count:05}.{form.rstrip('*')}"
-        if form[0] == "j":
-            write_lines(random, path, rows[start:stop])
-        else:
-            frame = pl.DataFrame(rows[start:stop], types)
-            write_table(random, path, frame, "uid" if is_numeric else None)
-    named = [below, below / "test-*"] if count > 1 else [path]
-    return {"task": task, "data": str(random.choice(named))}
+    (folder / "shards").mkdir()
+    name = folder / "shards" / "test"
+    path = write_files(random, name, form.rstrip("*"), count, rows)
+    folders = [str(folder / "shards")] if count > 1 else []
+    return {"task": task, "data": random.choice([path, *folders])}
 
 
 def write_predictions(random: Random, folder: Path, rows: list[Row]) -> str:
@@ -326,33 +315,36 @@ def write_predictions(random: Random, folder: Path, rows: list[Row]) -> str:
     if not any("" in row for row in rows):
         is_flat = not any(isinstance(v, list | dict) for r in rows for v in r.values())
         forms += ["parquet", "parquet", *(["csv"] if is_flat else [])]
-    path = folder / f"said.{random.choice(forms)}"
-    if ".jsonl" in path.suffixes:
-        write_lines(random, path, rows)
-    else:
-        frame = pl.DataFrame(rows, infer_schema_length=None)
-        is_numeric = are_numbers(random, [row["id"] for row in rows])
-        write_table(random, path, frame, "id" if is_numeric else None)
-    return str(path)
+    form, count = random.choice(forms), random.choice((1, 1, 3))
+    return write_files(random, folder / "said", form, count, rows)
 
 
-def are_numbers(random: Random, ids: Sequence[str]) -> bool:
-    """Tell whether ids are written as numbers are, and shall be some."""
-    return random.random() < 0.7 and all(map(NUMBER.fullmatch, ids))
+def write_files(
+    random: Random, stem: Path, form: str, count: int, rows: list[Row]
+) -> str:
+    """Write rows as shards, and return the path or the pattern of them."""
+    frame, cuts = pl.DataFrame(), [len(rows) * n // count for n in range(count + 1)]
+    if form[0] != "j":
+        frame = pl.DataFrame(rows, infer_schema_length=None).select(
+            pl.exclude("tags" if form == "csv" else [])
+        )
+        key = "uid" if "uid" in rows[0] else "id"
+        if random.random() < 0.7 and all(map(NUMBER.fullmatch, frame[key])):
+            frame = frame.with_columns(pl.col(key).cast(pl.Int64))
+    for number, (start, stop) in enumerate(pairwise(cuts)):
+        middle = f"-{number:05}-of-{count:05}" if count > 1 else ""
+        path = stem.with_name(f"{stem.name}{middle}.{form}")
+        if form == "csv":
+            frame[start:stop].write_csv(path)
+        elif form == "parquet":
+            groups = random.choice((7, 50))
+            frame[start:stop].write_parquet(path, row_group_size=groups)
+        else:
+            write_lines(random, path, rows[start:stop])
+    return str(path if count == 1 else stem.with_name(f"{stem.name}-*.{form}"))
 
 
 NUMBER = re.compile("0|[1-9][0-9]*")
-
-
-def write_table(
-    random: Random, path: Path, frame: pl.DataFrame, numbers: str | None
-) -> None:
-    if numbers:
-        frame = frame.with_columns(pl.col(numbers).cast(pl.Int64))
-    if path.suffix == ".csv":
-        frame.select(pl.exclude("tags")).write_csv(path)
-    else:
-        frame.write_parquet(path, row_group_size=random.choice((7, 50)))
 
 
 def write_lines(random: Random, path: Path, rows: list[Row]) -> None:
@@ -374,22 +366,26 @@ def write_lines(random: Random, path: Path, rows: list[Row]) -> None:
 class Plain(Engine):
     """An engine that calls functions itself, in any order, and some of them twice."""
 
-    def __init__(self, workers: int = 1, store: str = "", seed: int = 0) -> None:
-        self.workers, self.store, self.random = workers, store, Random(seed)
+    is_running = True
 
-    def submit(self, *call: Any, name: str, resources: Mapping[str, float]) -> bytes:
+    def __init__(self, parts: int, store: Path, seed: int = 0) -> None:
+        self.parts, self.store, self.random = parts, str(store), Random(seed)
+
+    def submit(  # type: ignore[override]
+        self, function: Any, arguments: Any, name: str, resources: Any
+    ) -> bytes:
         """Pickle a call, as other engines do."""
         assert name
-        return pickle.dumps(call)
+        return pickle.dumps((function, arguments))
 
-    def gather(
+    def gather(  # type: ignore[override]
         self, tasks: Sequence[bytes], done: Callable[[int, Any], None]
     ) -> list[Any]:
         """Call them; the results of lost attempts are thrown away."""
         values: dict[int, Any] = {}
         for place in self.random.sample(range(len(tasks)), len(tasks)):
             for _ in range(self.random.choice((1, 1, 1, 2))):
-                function, *arguments = pickle.loads(tasks[place])
+                function, arguments = pickle.loads(tasks[place])
                 result = pickle.dumps(function(*arguments))
             values[place] = pickle.loads(result)
             done(place, values[place])
@@ -407,6 +403,9 @@ def outcome(world: World, out: Path, **arguments: Any) -> Outcome:
     try:
         found = evalkit.evaluate(**world.arguments, out=out, **arguments)
     except EvalkitError as error:
+        result = getattr(error, "result", None)
+        if result is not None:
+            error.result = read_run(result.path)  # type: ignore[attr-defined]
         return error
     assert found.path is not None
     return read_run(found.path)
@@ -428,29 +427,40 @@ def differences(found: Outcome, known: Outcome, reordered: bool = False) -> list
 def compare(
     found: evalkit.Result, known: evalkit.Result, reordered: bool
 ) -> Iterator[str]:
-    own = ["timings", "files"]
-    own += ["fingerprint", "data", "predictions", "components"] if reordered else []
-    records, scores, problems, examples = [], [], [], []
-    for one in (found, known):
-        record = one.record.to_dict() | {"notices": sorted(one.notices)}
-        records.append({key: record[key] for key in record if key not in own})
-        scores.append({(s.metric, s.tag, s.aggregate): s._asdict() for s in one.scores})
-        lines = (p._replace(line=None) if reordered else p for p in one.problems)
-        problems.append(Counter(map(repr, lines)))
-        rows = [] if one.examples is None else one.examples.to_dicts()
-        rows.sort(key=lambda row: (row["id"], row["replication"] or ""))
-        examples.append(rows)
-    for one, other in (records, *zip(*map(dict.values, scores), strict=False)):
-        for key in one.keys() | other.keys():
-            if not is_same(one.get(key), other.get(key)):
-                where = [one.get("metric"), one.get("tag"), one.get("aggregate"), key]
-                yield f"{where}: {one.get(key)} != {other.get(key)}"
-    if [*scores[0]] != [*scores[1]]:
-        yield f"scores: {[*scores[0]]} != {[*scores[1]]}"
-    for less, more in (problems, problems[::-1]):
-        yield from (f"problem: {text}" for text in more - less)
-    if not is_same(*examples):
-        yield f"examples: {examples[0]} != {examples[1]}"
+    one, other = (_tables(each, reordered) for each in (found, known))
+    for name in one:
+        if [*one[name]] != [*other[name]]:
+            only = one[name].keys() ^ other[name].keys()
+            yield f"{name}: {(only and f'only in one: {only}') or 'another order'}"
+        for key in one[name].keys() & other[name].keys():
+            pair = one[name][key], other[name][key]
+            if not is_same(*pair):
+                yield f"{name} {key}: {pair[0]} != {pair[1]}"
+
+
+def _tables(result: evalkit.Result, reordered: bool) -> dict[str, Row]:
+    """Return all that a result holds, by names and by keys."""
+    own = {"timings", "files", "notices"}
+    if reordered:
+        own |= {"fingerprint", "data", "predictions", "components"}
+    record = result.record.to_dict()
+    problems = Counter(
+        repr(one._replace(line=None) if reordered else one) for one in result.problems
+    )
+    rows = [] if result.examples is None else result.examples.to_dicts()
+    rows.sort(key=lambda row: (row["id"], row["replication"] or ""))
+    columns = {name: [row[name] for row in rows] for name in (rows or [{}])[0]}
+    return {
+        "record": {key: record[key] for key in sorted({*record} - own)},
+        "notices": dict.fromkeys(sorted(result.notices)),
+        "scores": {
+            (score.metric, score.tag, score.aggregate, field): value
+            for score in result.scores
+            for field, value in score._asdict().items()
+        },
+        "problems": {text: problems[text] for text in sorted(problems)},
+        "examples": columns,
+    }
 
 
 def is_same(one: Any, other: Any) -> bool:

@@ -10,8 +10,6 @@ import pytest
 
 from evalkit.errors import (
     DataError,
-    PluginContractError,
-    PluginLoadError,
     UnknownPluginError,
 )
 from evalkit.plugins.observers import Observers
@@ -109,46 +107,6 @@ def test_an_interrupt_is_not_swallowed(fake_distribution: Make) -> None:
     )
     with pytest.raises(KeyboardInterrupt):
         found.tell("before_load", dataset="d", split="s")
-
-
-@pytest.mark.parametrize(
-    ("code", "error", "said"),
-    [
-        ("1 / 0", PluginLoadError, "ZeroDivisionError"),
-        (
-            "class A:\n    def before_load(self, other): ...\n",
-            PluginContractError,
-            "before_load: there is no argument 'other'",
-        ),
-        (
-            "class A:\n    def before_loda(self): ...\n",
-            PluginContractError,
-            "did you mean 'before_load'?",
-        ),
-        (
-            "class A:\n    async def before_load(self): ...\n",
-            PluginContractError,
-            "before_load: nobody awaits or iterates it",
-        ),
-        (
-            "class A:\n    def before_load(self): yield\n",
-            PluginContractError,
-            "before_load: nobody awaits or iterates it",
-        ),
-        (
-            "class A:\n    def on_load(self): ...\n",
-            PluginContractError,
-            "the contract of an observer (",
-        ),
-    ],
-)
-def test_a_broken_observer_is_named_when_it_is_asked_for(
-    fake_distribution: Make, code: str, error: type[Exception], said: str
-) -> None:
-    with pytest.raises(error) as caught:
-        observers(fake_distribution, code, "a")
-    assert "observers/a (watching 1.2.3)" in str(caught.value)
-    assert said in str(caught.value)
 
 
 def test_an_unknown_observer_is_refused() -> None:

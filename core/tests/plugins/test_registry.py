@@ -277,15 +277,6 @@ class TestParameters:
         assert bound.plugin.value == 0.5
         assert refused(Half, value=1).endswith("takes no parameters, got value")
 
-    def test_a_class_whose_signature_cannot_be_read_is_given_none(self) -> None:
-        class Odd(evalkit.Metric):
-            __signature__ = "odd"
-
-            def score_example(self) -> float:
-                return 1.0
-
-        assert bind(component("odd"), Odd).parameters is None
-
     @given(st.floats(0.5, 9), st.lists(st.sampled_from("abc"), min_size=2, max_size=3))
     def test_a_bounds_name_selects_the_same_parameters_again(
         self, beta: float, only: list[str]

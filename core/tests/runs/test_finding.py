@@ -96,14 +96,6 @@ def test_the_start_of_an_id_means_its_latest_run(make: Make, tmp_path: Path) -> 
             find_run(name, runs)
 
 
-def test_a_run_that_cannot_be_read_is_found_by_its_id(
-    make: Make, tmp_path: Path
-) -> None:
-    run = make("m", 1)
-    (run / "run.json").write_text("{}", "utf-8")
-    assert find_run(id_of(run), tmp_path / "runs") == run
-
-
 def test_a_complete_run_does_not_stand_behind_a_partial_rescored_one(
     make: Make, tmp_path: Path
 ) -> None:

@@ -232,15 +232,12 @@ def _build(
     fields = {} if model is None else model.model_fields
     try:
         first = next(iter(inspect.signature(plugin_class).parameters.values()), None)
-    except (TypeError, ValueError):
-        first = None
-    if fields and first is None and "Parameters" in vars(plugin_class):
-        problem = (
-            "it has Parameters, but its constructor takes no argument; write "
-            "`def __init__(self, parameters)`"
-        )
-        raise _contract_error(component, plugin_class, problem)
-    try:
+        if fields and first is None and "Parameters" in vars(plugin_class):
+            problem = (
+                "it has Parameters, but its constructor takes no argument; write "
+                "`def __init__(self, parameters)`"
+            )
+            raise _contract_error(component, plugin_class, problem)
         # an argument of another name with a default is not for parameters
         if (
             model is None

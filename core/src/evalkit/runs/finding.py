@@ -17,10 +17,8 @@ from evalkit.plugins.sources import is_offline
 from evalkit.runs.folders import (
     RUN_FILE,
     explain_no_run,
-    id_of,
     is_run,
     name_runs,
-    run_folders,
     runs_root,
 )
 from evalkit.runs.listing import RunSummary, list_runs
@@ -163,12 +161,7 @@ def _by_id(name: str, place: _Place) -> FoundRun | None:
             f"{name} matches {len(found)} runs ({name_runs(paths)}). Give a path, or "
             "more characters of an id"
         )
-    if found:
-        return FoundRun(found[0].path, name)
-    # a run that cannot be read is found, so that reading it says why
-    folders = filter(is_run, run_folders(place.root))
-    broken = [run for run in folders if id_of(run).startswith(name)]
-    return FoundRun(broken[-1], name) if broken else None
+    return FoundRun(found[0].path, name) if found else None
 
 
 def _newest_of_model(name: str, place: _Place) -> FoundRun | None:

@@ -145,7 +145,8 @@ class StoredResult(Result):
                 frames.append(frame)
             if name == RESPONSES_FILE and frames:  # lines are bytes in some parts
                 return pl.concat(frames, how="vertical_relaxed")
-            return pl.concat(frames) if frames else None
+            # a part of which nothing is scored has no scores of its examples
+            return pl.concat(frames, how="diagonal_relaxed") if frames else None
         except (KeyError, pl.exceptions.PolarsError) as error:
             reason = str(error).partition("\n")[0]
             raise StorageError(

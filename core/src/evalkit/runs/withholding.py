@@ -30,19 +30,15 @@ _QUOTING_FIELDS = ("(response)", "(line)", "(row)", "error")
 
 def withhold_problem(problem: Problem, declared: Container[str]) -> Problem:
     """Keep status, line, id, declared fields and rules of a problem; no value."""
-    violations = tuple(
-        _withhold_violation(violation, declared) for violation in problem.violations
-    )
+    violations = []
+    for violation in problem.violations:
+        field = violation.field.partition(".")[0]
+        is_shown = field in declared and field not in _QUOTING_FIELDS
+        if not is_shown:
+            field = field if field in _QUOTING_FIELDS else "(undeclared)"
+        violations.append(Violation(field, violation.rule if is_shown else WITHHELD))
     reason = None if problem.reason is None else WITHHELD
-    return problem._replace(violations=violations, reason=reason)
-
-
-def _withhold_violation(violation: Violation, declared: Container[str]) -> Violation:
-    field = violation.field.partition(".")[0]
-    if field in _QUOTING_FIELDS or field not in declared:
-        shown = field if field in _QUOTING_FIELDS else "(undeclared)"
-        return Violation(shown, WITHHELD)
-    return Violation(field, violation.rule)
+    return problem._replace(violations=tuple(violations), reason=reason)
 
 
 def withhold_text(text: str) -> str:

@@ -291,7 +291,7 @@ def facet_mean_interval(
 
 
 def _resampled(evidence: Evidence, facet: FacetGroups) -> Interval:
-    keys = evidence.units.keys
+    keys = evidence.shared_keys
 
     def draw(units: Codes, first: int, count: int) -> Weights:
         """Draw each unit equally often in all groups, however few units one has."""

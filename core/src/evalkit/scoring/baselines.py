@@ -21,10 +21,8 @@ from evalkit.scoring.lists import compute
 from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.records import checked_value, why_not_applicable
 from evalkit.scoring.table import ScoringTable
-from evalkit.scoring.tally import AnswerTally
+from evalkit.scoring.tally import MOST_LABELS
 from evalkit.scoring.tallying import Labeled, count_targets
-
-MOST_LABELS = 1_000
 
 FEWEST_OF_LABEL = 5
 """Mean number of examples for each answer from which texts are labels, declared or
@@ -55,19 +53,12 @@ def compute_baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | N
 
 
 def baselines_of(
-    metric: BoundMetric, context: MetricContext, answers: AnswerTally | None
+    metric: BoundMetric, context: MetricContext, frame: pl.DataFrame | None
 ) -> Baselines | None:
     """Score constant and uniformly random predictions."""
     if metric.is_costly or metric.part or metric.columns or metric.whole_only:
         return None
-    if answers is None or why_not_applicable(metric, context) is not None:
-        return None
-    counts = np.bincount(
-        answers.answer, weights=answers.times, minlength=answers.answers.height
-    )
-    frame = answers.answers.with_columns(weight=counts)
-    frame = frame.filter(pl.col("weight") > 0)
-    if frame.is_empty():
+    if frame is None or frame.is_empty() or why_not_applicable(metric, context):
         return None
     shared = _shared_choices(frame)
     if "choices" in frame.columns and shared is None:

@@ -16,7 +16,7 @@ from evalkit.base.terms import MergeKind, MetricContext
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.finalization import Finalizer, Influences, RowInfluences
 from evalkit.scoring.grouping import TagSets
-from evalkit.scoring.numbering import Codes, Ragged, expanded, summed
+from evalkit.scoring.numbering import Codes, Ragged, expanded, number_sequences, summed
 from evalkit.scoring.records import (
     LEFT_OUT,
     OUTCOME,
@@ -43,7 +43,7 @@ from evalkit.scoring.tally import (
 )
 from evalkit.scoring.tallying import joins_answers
 from evalkit.statistics.clusters import ClusterSizes, Floats, describe_sizes
-from evalkit.statistics.resampling import Weights, unit_weights
+from evalkit.statistics.resampling import Keys, Weights, unit_weights
 
 
 class UnitTotals(NamedTuple):
@@ -133,6 +133,22 @@ class Evidence:
         """The units that a sample is made of."""
         numbers = cast(Sequence[str], range(self.examples))
         return Units(numbers, self._clusters, self.settings.seed)
+
+    @cached_property
+    def shared_keys(self) -> Keys:
+        """What decides how often each unit is drawn in all groups that it is in."""
+        if self.clustered:
+            return self.units.keys
+        entries = self._scored
+        # by groups and pattern, whatever the sets of groups are numbered by
+        ranks, _ = number_sequences(self._tag_sets.groups)
+        order = np.lexsort((entries.pattern, ranks[entries.tag_set]))
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        numbers = np.empty(self.examples, dtype=np.int64)
+        places = np.repeat(place, entries.times)
+        numbers[np.argsort(places, kind="stable")] = np.arange(self.examples)
+        return self.units.keys[numbers]
 
     @cached_property
     def _pattern_of_example(self) -> Codes:

@@ -39,6 +39,9 @@ from evalkit.scoring.table import ScoringTable
 
 ClusterKeys = NDArray[np.uint64]
 
+MOST_LABELS = 1_000
+"""Distinct answers above which they are texts, not labels."""
+
 
 class Entries(NamedTuple):
     """Counts of examples, sorted by tag set, cluster and pattern."""
@@ -70,17 +73,6 @@ class Tally(NamedTuple):
     entries: Entries
 
 
-class AnswerTally(NamedTuple):
-    """How many examples have the same tags and the same answer."""
-
-    answers: pl.DataFrame
-    """The distinct answers, sorted: `target`, and `choices` where examples have own
-    options."""
-    tag_set: Codes
-    answer: Codes
-    times: Codes
-
-
 class MetricTally(NamedTuple):
     """The tally of a metric, and those of its bounds."""
 
@@ -108,7 +100,9 @@ class Tallies(NamedTuple):
     replications: tuple[str, ...]
     """Names of the answers of each example; empty for a single one."""
     metrics: Mapping[str, MetricTally]
-    answers: AnswerTally | None = None
+    answers: pl.DataFrame | None = None
+    """The distinct answers, sorted, and their number: `target`, `choices` where
+    examples have own options, `weight`."""
 
 
 def count_examples(
@@ -121,14 +115,12 @@ def count_examples(
 
 
 def count_answers(
-    answers: pl.DataFrame, tag_set: Codes, times: Codes | None = None
-) -> AnswerTally:
-    """Count the answers of examples by tag set."""
+    answers: pl.DataFrame, weight: pl.Series | None = None
+) -> pl.DataFrame:
+    """Return the distinct answers, sorted, and their number as `weight`."""
     codes, distinct = number_rows(answers)
-    times = np.ones(len(codes), dtype=np.int64) if times is None else times
-    sets, size = int(tag_set.max(initial=0)) + 1, max(1, distinct.height)
-    keys, sums = summed(tag_set * size + codes, sets * size, times)
-    return AnswerTally(distinct, keys // size, keys % size, sums)
+    sums = np.bincount(codes, weight, distinct.height).astype(np.float64)
+    return distinct.with_columns(weight=sums)
 
 
 def merge_tallies(parts: Sequence[Tallies]) -> Tallies:
@@ -164,7 +156,7 @@ def merge_tallies(parts: Sequence[Tallies]) -> Tallies:
         name: _merge_metric([part.metrics[name] for part in parts], maps)
         for name in first.metrics
     }
-    answers = _merge_answers([part.answers for part in parts], set_numbers)
+    answers = _merge_answers([part.answers for part in parts])
     return Tallies(tag_sets, clusters, first.replications, metrics, answers)
 
 
@@ -223,19 +215,12 @@ def _add_tallies(tallies: Sequence[Tally | None], maps: _Maps) -> Tally | None:
     return Tally(patterns, together.add_equal())
 
 
-def _merge_answers(
-    parts: Sequence[AnswerTally | None], set_numbers: Sequence[Codes]
-) -> AnswerTally | None:
+def _merge_answers(parts: Sequence[pl.DataFrame | None]) -> pl.DataFrame | None:
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         return None
-    rows = [part.answers[part.answer] for part in known]
-    sets = [
-        numbers[part.tag_set] for part, numbers in zip(known, set_numbers, strict=True)
-    ]
-    times = np.concatenate([part.times for part in known])
-    answers = pl.concat(rows, how="vertical_relaxed")
-    return count_answers(answers, np.concatenate(sets), times)
+    answers = pl.concat(known, how="vertical_relaxed")
+    return count_answers(answers.drop("weight"), answers["weight"])
 
 
 def number_clusters(table: ScoringTable) -> tuple[ClusterKeys | None, Codes | None]:

@@ -32,8 +32,8 @@ from evalkit.scoring.records import (
 )
 from evalkit.scoring.table import ScoringTable, joined_replications
 from evalkit.scoring.tally import (
+    MOST_LABELS,
     REPLICATION,
-    AnswerTally,
     MetricTally,
     Tallies,
     Tally,
@@ -274,7 +274,7 @@ def all_right(table: ScoringTable, left_out: pl.Series) -> ScoringTable:
     return table._replace(frame=table.frame.with_columns(prediction=filled))
 
 
-def count_targets(labeled: Labeled) -> AnswerTally | None:
+def count_targets(labeled: Labeled) -> pl.DataFrame | None:
     """Count the answers of the examples that count; None where they are no labels."""
     table, repeats = labeled.counted, labeled.table.repeats
     position, target = table.frame["position"], table.frame["target"]
@@ -284,8 +284,9 @@ def count_targets(labeled: Labeled) -> AnswerTally | None:
     inner = target.dtype.inner if isinstance(target.dtype, pl.List) else target.dtype
     if inner != pl.String or table.context.answer_kind == "none":
         return None
-    columns = [target]
-    chosen = position.to_numpy().astype(np.int64) // repeats
     if table.choices is not None:
-        columns.append(table.choices.gather(chosen * repeats).alias("choices"))
-    return count_answers(pl.DataFrame(columns), labeled.tag_set[chosen])
+        choices = table.choices.gather(position // repeats * repeats)
+        return count_answers(pl.DataFrame([target, choices.alias("choices")]))
+    answers = count_answers(target.to_frame())
+    is_open = table.context.labels is None and answers.height > MOST_LABELS
+    return None if is_open else answers

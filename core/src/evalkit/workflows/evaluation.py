@@ -242,7 +242,12 @@ def evaluate_with(
             **dict(model=model, task=task, out=out, registry=registry),
             **dict(progress=progress, cancelled=cancelled),
         )
-        return given
+        if not given.part_files or given.path is None:
+            return given
+        stored = read_run(given.path)  # which reads the tables that lie in parts
+        stored.perturbed = given.perturbed
+        stored.record_warnings(given.warnings)
+        return stored
     started, here = time.time(), WorkingFolder()
     registry, progress = registry or Registry(), cancelling(progress, cancelled)
     watchers = Observers(registry, options.observers)

@@ -25,7 +25,7 @@ def adapted_blocks(
 ) -> Iterator[Block]:
     """Read predictions and adapt them."""
     if isinstance(given, pl.DataFrame):
-        yield from _blocks_of_frames([given], pipeline, reader)
+        yield from _blocks_of_frames(1, [given], pipeline, reader)
     elif not isinstance(given, str | Path):
         rows = (object_row(number, row) for number, row in enumerate(given, start=1))
         yield Block(rows=adapted_rows(rows, pipeline))
@@ -38,31 +38,28 @@ def _blocks_of_file(
 ) -> Iterator[Block]:
     read = pipeline.read_file(path)
     if isinstance(read, pl.DataFrame):
-        yield from _blocks_of_frames([read], pipeline, reader)
+        yield from _blocks_of_frames(1, [read], pipeline, reader)
         return
     if read is not None:
         yield Block(rows=adapted_rows(read, pipeline))
         return
     kind = detect_format(path)
     if kind in TABLES:
-        first = first_number(path)
-        yield from _blocks_of_frames(read_frames(path, kind), pipeline, reader, first)
+        first, frames = first_number(path), read_frames(path, kind)
+        yield from _blocks_of_frames(first, frames, pipeline, reader)
         return
     if kind is Format.PLAIN:
-        raise DataError(
-            f"{path}: adapters need rows with fields, and plain lines have none"
-        )
+        raise DataError(f"{path}: adapters need fields, and plain lines have none")
     # the adapters may make the id of any column
     texts = names_texts(reader.text_fields, pipeline.renamed)
-    rows = read_rows(path, kind, texts)
-    yield Block(rows=adapted_rows(rows, pipeline))
+    yield Block(rows=adapted_rows(read_rows(path, kind, texts), pipeline))
 
 
 def _blocks_of_frames(
+    first: int,
     frames: Iterable[pl.DataFrame],
     pipeline: Adapters,
     reader: ResponseColumns,
-    first: int = 1,
 ) -> Iterator[Block]:
     for frame in frames:
         numbers = pl.int_range(first, first + frame.height, eager=True)
@@ -73,8 +70,7 @@ def _blocks_of_frames(
                 found, first, reader.plan, reader.nullable, reader.output
             )
         else:
-            rows = _rows_of_frame(frame, first, pipeline, reader)
-            yield Block(rows=rows)
+            yield Block(rows=_rows_of_frame(frame, first, pipeline, reader))
         first += frame.height
 
 

@@ -44,7 +44,7 @@ def local_cluster(workers: int | None, memory: str | None) -> Iterator[tuple[str
         EvalkitError: The cluster did not start.
     """
     folder = tempfile.mkdtemp(prefix="evalkit-dask-")
-    code = _START.format(sys.path, __name__, (workers, memory, folder))
+    code = _START.format([*map(str, sys.path)], __name__, (workers, memory, folder))
     process = subprocess.Popen(
         [sys.executable, "-c", code],
         stdin=subprocess.PIPE,  # its end tells the cluster that the driver is gone

@@ -4,7 +4,7 @@ Every process has one thread. N examples with two of 50 tags each and prediction
 another order; accuracy and macro-F1, intervals and the run folder. The two take turns,
 so that a busy machine slows them alike; medians are compared with the budgets.
 
-    python benchmarks/engine.py [--rows 1000000] [--forms parquet jsonl] [--runs 3]
+    python benchmarks/engine.py [--rows 1000000] [--forms parquet jsonl bucketed]
     python benchmarks/engine.py --slow 100000  # rows of a metric of 1 ms
     python benchmarks/engine.py --start
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import statistics
 import sys
 import tempfile
@@ -28,14 +29,17 @@ import numpy as np
 import polars as pl
 from python_metric import write_plugin
 
+from evalkit_engines_dask.buckets import bucket_of
+
 SHARDS = 16
 
 EVALUATE = """
 import sys, evalkit
 from evalkit_engines_dask.cluster import Dask
 if __name__ == "__main__":
-    data, predictions, out, workers = sys.argv[1:]
-    engine = {"engine": Dask(workers=int(workers))} if int(workers) else {}
+    data, predictions, out, form, workers = sys.argv[1:]
+    engine = Dask(workers=int(workers) or 1, bucketed=form == "bucketed")
+    engine = {"engine": engine} if int(workers) else {}
     evalkit.evaluate(
         data=data, predictions=predictions, task="sentiment", model="m",
         metrics=["accuracy", "macro-f1"], out=out, **engine,
@@ -57,7 +61,7 @@ from evalkit_engines_dask.cluster import Dask
 if __name__ == "__main__":
     started = time.perf_counter()
     with Dask(workers=2) as engine:
-        tasks = [engine.submit(abs, -n, name="abs", resources={}) for n in range(4)]
+        tasks = [engine.submit(abs, (-n,), "abs", {}) for n in range(4)]
         engine.gather(tasks, lambda place, value: None)
         print(f"start {time.perf_counter() - started:.2f} s (at most 3)", end="; ")
         started = time.perf_counter()
@@ -76,37 +80,33 @@ class Figure(NamedTuple):
     """Peak of the largest other process, in MB; 0 for none."""
 
 
-def write_rows(folder: Path, rows: int, form: str, tags: int = 50) -> tuple[str, str]:
-    """Write examples as shards, and predictions as one file.
-
-    Returns:
-        A pattern of the shards, and the path of the predictions.
-    """
+def write_rows(folder: Path, rows: int, form: str) -> tuple[str, str]:
+    """Write examples and predictions as shards, and return the patterns of both."""
     random = np.random.default_rng(0)
     labels = pl.Series(["positive", "negative", "neutral"])
     words = " ".join(f"word{number}" for number in range(25))
-    order = random.permutation(rows)
-    cuts = np.linspace(0, rows, SHARDS + 1).astype(int)
+    ids = np.arange(rows)
+    suffix = form.replace("bucketed", "parquet")
+    buckets = ids * SHARDS // rows
+    others = random.permutation(buckets)
+    if form == "bucketed":
+        others = buckets = bucket_of(pl.Series(ids).cast(pl.String), SHARDS)
     for place in range(SHARDS):
-        start, stop = cuts[place], cuts[place + 1]
-        count = stop - start
-        facets = random.integers(0, tags // 2, (2, count))
-        frame = pl.DataFrame({"uid": np.arange(start, stop)}).select(
-            pl.col("uid").cast(pl.String),
+        name = f"{place:05}-of-{SHARDS:05}.{suffix}"
+        own = pl.Series("uid", ids[buckets == place]).cast(pl.String)
+        numbers = [pl.Series(random.integers(0, 25, len(own))) for _ in "ab"]
+        facets = [pl.format(f"{f}:{{}}", n) for f, n in zip("ab", numbers, strict=True)]
+        examples = own.to_frame().select(
+            "uid",
             pl.format("{} {}", pl.lit(words), "uid").alias("statement"),
-            labels.gather(random.integers(0, 3, count)).alias("label"),
-            pl.concat_list(
-                pl.format(f"{name}:{{}}", pl.Series(numbers))
-                for name, numbers in zip("ab", facets, strict=True)
-            ).alias("tags"),
+            labels.gather(random.integers(0, 3, len(own))).alias("label"),
+            pl.concat_list(facets).alias("tags"),
         )
-        _write(frame, folder / f"data-{place:05}-of-{SHARDS:05}.{form}")
-    predictions = pl.DataFrame(
-        {"id": order, "label": labels.gather(random.integers(0, 3, rows))}
-    ).with_columns(pl.col("id").cast(pl.String))
-    path = folder / f"predictions.{form}"
-    _write(predictions, path)
-    return str(folder / "data-*"), str(path)
+        _write(examples, folder / f"data-{name}")
+        named = pl.Series("id", random.permutation(ids[others == place]))
+        label = labels.gather(random.integers(0, 3, len(named))).alias("label")
+        _write(pl.DataFrame([named.cast(pl.String), label]), folder / f"said-{name}")
+    return str(folder / f"data-*.{suffix}"), str(folder / f"said-*.{suffix}")
 
 
 def _write(frame: pl.DataFrame, path: Path) -> None:
@@ -216,7 +216,7 @@ def main() -> None:
     """Run the benchmark and print its figures."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--forms", nargs="+", default=["parquet", "jsonl"])
+    parser.add_argument("--forms", nargs="+", default=["parquet", "jsonl", "bucketed"])
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--slow", type=int)
     parser.add_argument("--start", action="store_true")
@@ -235,11 +235,14 @@ def main() -> None:
             )
         else:
             for form in chosen.forms:
-                files = write_rows(folder, chosen.rows, form)
+                below = folder / form
+                below.mkdir()
+                files = write_rows(below, chosen.rows, form)
                 name = f"{chosen.rows:,} rows, {form}"
-                compare(
-                    name, chosen.runs, EVALUATE, SHUFFLED, *files, str(folder / "runs")
-                )
+                budgets = ALIKE if form == "bucketed" else SHUFFLED
+                given = *files, str(below / "runs"), form
+                compare(name, chosen.runs, EVALUATE, budgets, *given)
+                shutil.rmtree(below)
 
 
 if __name__ == "__main__":

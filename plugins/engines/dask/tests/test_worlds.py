@@ -42,6 +42,16 @@ def test_all_metrics_give_the_scores_of_the_whole(seed: int, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("seed", [seed for seed in range(40) if seed % 12 < 10])
+def test_bucketed_files_give_the_same_scores(seed: int, tmp_path: Path) -> None:
+    world = make_world(tmp_path, seed, 20, bucketed=True)
+    known = outcome(world, tmp_path / "known")
+    engine = Plain(3, tmp_path / "store", seed, bucketed=True)
+    found = outcome(world, tmp_path / "runs", engine=engine)
+    assert differences(found, known) == []
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2, 4])
 def test_dask_gives_the_scores_of_one_process(workers: int, tmp_path: Path) -> None:
     with Dask(workers=workers) as engine:

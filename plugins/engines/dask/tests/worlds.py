@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 import evalkit
@@ -20,6 +21,7 @@ from evalkit import find_components, read_run
 from evalkit.catalog import BoundMetric, Registry, Resolver
 from evalkit.errors import EvalkitError, PluginError
 from evalkit_adapters_rows import Rows
+from evalkit_engines_dask.buckets import bucket_of
 from evalkit_engines_dask.engine import Engine
 
 Row = dict[str, Any]
@@ -176,17 +178,22 @@ class World(NamedTuple):
 
 
 def make_world(
-    folder: Path, seed: int, metrics: int = 1000, shuffled: bool = False
+    folder: Path,
+    seed: int,
+    metrics: int = 1000,
+    shuffled: bool = False,
+    bucketed: bool = False,
 ) -> World:
     """Write the files of a world, which has at most so many metrics.
 
-    A shuffled world has the same rows in another order.
+    A shuffled world has the same rows in another order, a bucketed one shards of them.
     """
     random = Random(seed)
     shape = SHAPES[seed % len(SHAPES)]
     forms = ["jsonl", "jsonl*", "parquet", "parquet*", "rows"]
     forms += ["csv"] if shape.answer in ("label", "value") else []
     form = random.choice(forms) if isinstance(shape.task, str) else "benchmark"
+    form = "bucketed" if bucketed else form
     examples, responses = draw_rows(random, shape, form)
     options = draw_options(random, shape, form)
     names = metrics_of(shape)
@@ -197,8 +204,11 @@ def make_world(
     if shuffled:
         Random(seed).shuffle(examples)
         Random(seed).shuffle(responses)
+    responses = [row for row in responses if "" not in row or not bucketed]
     options |= write_data(Random(seed), folder, shape.task, form, examples)
-    options["predictions"] = write_predictions(Random(seed), folder, responses)
+    forms = [form] if bucketed else prediction_forms(responses)
+    said = folder / "said"
+    options["predictions"] = write_files(Random(seed), said, forms, responses)
     ids = [(row.get("id"), row.get("_replication_")) for row in responses]
     return World(options, "limit" in options or len({*ids}) < len(ids))
 
@@ -302,33 +312,38 @@ def write_data(
         written = {"benchmark": 1, "name": "drawn", "version": "1", "task": task}
         (folder / "drawn.yaml").write_text(json.dumps({**written, "data": data}))
         return {"dataset": folder / "drawn.yaml"}
-    count = 3 if form[-1] == "*" else 1
     (folder / "shards").mkdir()
-    name = folder / "shards" / "test"
-    path = write_files(random, name, form.rstrip("*"), count, rows)
-    folders = [str(folder / "shards")] if count > 1 else []
+    path = write_files(random, folder / "shards" / "test", [form], rows)
+    folders = [str(folder / "shards")] if "*" in path else []
     return {"task": task, "data": random.choice([path, *folders])}
 
 
-def write_predictions(random: Random, folder: Path, rows: list[Row]) -> str:
-    forms = ["jsonl", "jsonl", "jsonl.gz"]
+def prediction_forms(rows: list[Row]) -> list[str]:
+    forms = ["jsonl", "jsonl*", "jsonl.gz", "jsonl.gz*"]
     if not any("" in row for row in rows):
         is_flat = not any(isinstance(v, list | dict) for r in rows for v in r.values())
-        forms += ["parquet", "parquet", *(["csv"] if is_flat else [])]
-    form, count = random.choice(forms), random.choice((1, 1, 3))
-    return write_files(random, folder / "said", form, count, rows)
+        forms += ["parquet", "parquet", "parquet*", *(["csv"] if is_flat else [])]
+    return forms
 
 
 def write_files(
-    random: Random, stem: Path, form: str, count: int, rows: list[Row]
+    random: Random, stem: Path, forms: Sequence[str], rows: list[Row]
 ) -> str:
-    """Write rows as shards, and return the path or the pattern of them."""
-    frame, cuts = pl.DataFrame(), [len(rows) * n // count for n in range(count + 1)]
+    """Write rows in one of the forms, and return the path or the pattern of shards."""
+    given, key = random.choice(forms), "uid" if "uid" in rows[0] else "id"
+    form, count = given.rstrip("*"), 3 if given[-1] == "*" else 1
+    cuts = [len(rows) * number // count for number in range(count + 1)]
+    if form == "bucketed":
+        numbers = bucket_of(pl.Series([row[key] for row in rows]), 3)
+        rows = [rows[place] for place in np.argsort(numbers, kind="stable")]
+        cuts = [0, *np.cumsum(np.bincount(numbers, minlength=3)).tolist()]
+        form, count = "parquet", 3
+    frame = pl.DataFrame()
     if form[0] != "j":
-        frame = pl.DataFrame(rows, infer_schema_length=None).select(
-            pl.exclude("tags" if form == "csv" else [])
+        left_out = ["tags"] if form == "csv" else []
+        frame = pl.DataFrame(rows, infer_schema_length=None).drop(
+            left_out, strict=False
         )
-        key = "uid" if "uid" in rows[0] else "id"
         if random.random() < 0.7 and all(map(NUMBER.fullmatch, frame[key])):
             frame = frame.with_columns(pl.col(key).cast(pl.Int64))
     for number, (start, stop) in enumerate(pairwise(cuts)):
@@ -368,7 +383,11 @@ class Plain(Engine):
 
     is_running = True
 
-    def __init__(self, parts: int, store: Path, seed: int = 0) -> None:
+    def __init__(
+        self, parts: int, store: Path, seed: int = 0, bucketed: bool = False
+    ) -> None:
+        super().__init__()
+        self.bucketed = bucketed
         self.parts, self.store, self.random = parts, str(store), Random(seed)
 
     def submit(  # type: ignore[override]

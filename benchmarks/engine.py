@@ -129,7 +129,7 @@ def measure(code: str, *arguments: str, **variables: str) -> Figure:
         peaks: dict[int, float] = {}
         seconds: dict[int, float] = {}
         while not (ended := os.wait4(pid, os.WNOHANG))[0]:
-            for process in _family(pid):
+            for process in family(pid):
                 peaks[process] = max(peaks.get(process, 0), _peak(process))
                 seconds[process] = max(seconds.get(process, 0), _seconds(process))
             time.sleep(0.05)
@@ -144,7 +144,7 @@ def measure(code: str, *arguments: str, **variables: str) -> Figure:
     return Figure(wall, cpu, peaks.pop(pid, 0), max(peaks.values(), default=0))
 
 
-def _family(pid: int) -> list[int]:
+def family(pid: int) -> list[int]:
     """Return a process and all below it."""
     try:
         lines = [
@@ -152,7 +152,7 @@ def _family(pid: int) -> list[int]:
         ]
     except OSError:
         return [pid]
-    return [pid, *(p for line in lines for c in line.split() for p in _family(int(c)))]
+    return [pid, *(p for line in lines for c in line.split() for p in family(int(c)))]
 
 
 def _peak(pid: int) -> float:

@@ -29,7 +29,7 @@ from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.row_sources import diagnose
 from evalkit.reading.data_places import loaded_path
 from evalkit.reading.file_parts import FilePart
-from evalkit.reading.steady_files import joined_digest
+from evalkit.reading.steady_files import SteadyFile, joined_digest
 from evalkit.runs.accounts import refusal_message
 from evalkit.runs.folders import check_place
 from evalkit.runs.options import EvaluationOptions
@@ -205,7 +205,11 @@ class _Run:
         given = self._given.predictions
         path = given if isinstance(given, Path) else None
         self._progress("hashing the files", 0.0)
-        of_data, self._source = read_sources(self._engine, [data, path])
+        self._watched = [SteadyFile(each) for each in (data, path) if each is not None]
+        stages = self._asked.dataset.pipeline, self._asked.stage
+        of_data, self._source = read_sources(
+            self._engine, [data, path], [stage is not None for stage in stages]
+        )
         self._task = self._task._replace(
             buckets=self._count(of_data, self._source),
             is_bucketed=self._engine.bucketed,
@@ -230,7 +234,10 @@ class _Run:
     def _score_all(self) -> tuple[list[ResponsePart], list[Scored]]:
         """Read and score the predictions."""
         parts = self._read(self._source)
-        return parts, self._score(self._files_to_score(self._source, parts))
+        scored = self._score(self._files_to_score(self._source, parts))
+        for file in self._watched:
+            file.check()
+        return parts, scored
 
     def _share(self, plan: Plan) -> None:
         name = save(self._task.store, attempt(f"{self._task.folder}/plan"), plan)

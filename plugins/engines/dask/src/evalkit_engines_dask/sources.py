@@ -42,12 +42,15 @@ class Source(NamedTuple):
     bytes: int
 
 
-def read_sources(engine: Tasks, paths: Sequence[Path | None]) -> list[Source | None]:
+def read_sources(
+    engine: Tasks, paths: Sequence[Path | None], changed: Sequence[bool]
+) -> list[Source | None]:
     """Hash files and cut them into parts.
 
     Args:
         engine: What hashes blocks.
         paths: Files, shards or folders of data; None for what is no file.
+        changed: For each, whether adapters change its rows. They may count lines.
 
     Returns:
         For each path what is read of it.
@@ -67,8 +70,8 @@ def read_sources(engine: Tasks, paths: Sequence[Path | None]) -> list[Source | N
     return [
         None
         if path is None
-        else _source(path, {f: b for (p, f), b in blocks.items() if p is path})
-        for path in paths
+        else _source(path, {f: b for (p, f), b in blocks.items() if p is path}, adapts)
+        for path, adapts in zip(paths, changed, strict=True)
     ]
 
 
@@ -76,7 +79,9 @@ def _nothing(_place: int, _value: object) -> None:
     pass
 
 
-def _source(path: Path, blocks: Mapping[Path, list[BlockFacts]]) -> Source:
+def _source(
+    path: Path, blocks: Mapping[Path, list[BlockFacts]], adapts: bool
+) -> Source:
     parts: list[Path] = []
     numbers: list[int] = []
     hashes, size = [], 0
@@ -84,7 +89,7 @@ def _source(path: Path, blocks: Mapping[Path, list[BlockFacts]]) -> Source:
         return Source(path, (path,), (0,), (), PART_BYTES)
     for number, file in enumerate(files_of(path)):
         sha256 = join_blocks(blocks[file])
-        found, unpacked = _parts_of(file, blocks[file], sha256)
+        found, unpacked = _parts_of(file, blocks[file], sha256, adapts)
         parts += found
         numbers += [number] * len(found)
         hashes.append({"name": file.name, "sha256": sha256})
@@ -93,13 +98,13 @@ def _source(path: Path, blocks: Mapping[Path, list[BlockFacts]]) -> Source:
 
 
 def _parts_of(
-    file: Path, blocks: Sequence[BlockFacts], sha256: str
+    file: Path, blocks: Sequence[BlockFacts], sha256: str, adapts: bool
 ) -> tuple[list[Path], int]:
     """Return parts of a file, which know its digest, and its bytes."""
     kind, size = detect_format(file), sum(each.size for each in blocks)
     if kind is Format.PARQUET:
         return _row_groups(file, sha256)
-    if kind is not Format.JSON_LINES or not has_plain_bytes(file):
+    if adapts or kind is not Format.JSON_LINES or not has_plain_bytes(file):
         return [file], size
     return [FilePart.of_bytes(file, *each, sha256) for each in cut(blocks)], size
 

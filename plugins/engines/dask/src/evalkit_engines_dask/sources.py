@@ -23,7 +23,7 @@ from evalkit.reading.digests import (
 from evalkit.reading.file_parts import FilePart
 from evalkit.reading.formats import Format, detect_format, is_data_set
 from evalkit.reading.sharded import files_of
-from evalkit.reading.streams import has_plain_bytes
+from evalkit.reading.streams import has_plain_bytes, refuse_other_than_file
 from evalkit_engines_dask.tasks import Tasks
 
 PART_BYTES = 64 << 20
@@ -57,9 +57,10 @@ def read_sources(
     """
     tasks, places = [], []
     for path in filter(None, paths):
-        if is_data_set(path):
+        if path.is_dir():
             continue
         for file in files_of(path):
+            refuse_other_than_file(file)
             for number in range(block_count(file)):
                 name = f"block {number} of {file}"
                 tasks.append(engine.submit(read_block, (file, number), name, {}))
@@ -85,7 +86,7 @@ def _source(
     parts: list[Path] = []
     numbers: list[int] = []
     hashes, size = [], 0
-    if is_data_set(path):
+    if path.is_dir():  # a data set, or what an adapter reads
         return Source(path, (path,), (0,), (), PART_BYTES)
     for number, file in enumerate(files_of(path)):
         sha256 = join_blocks(blocks[file])

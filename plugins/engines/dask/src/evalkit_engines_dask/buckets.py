@@ -49,7 +49,7 @@ def write_buckets(
     folder = attempt(name)
     order = np.argsort(bucket, kind="stable")
     numbers, starts = np.unique(bucket[order], return_index=True)
-    chosen = zip(numbers.tolist(), np.split(order, starts[1:]), strict=True)
+    chosen = zip(numbers.tolist(), np.split(order, starts[1:]), strict=False)
     return {n: save(store, f"{folder}/{n}", piece(rows)) for n, rows in chosen}
 
 

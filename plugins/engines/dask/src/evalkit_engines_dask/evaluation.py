@@ -72,6 +72,7 @@ from evalkit_engines_dask.sources import (
     PART_BYTES,
     Source,
     bucketed_pieces,
+    call_with,
     cut_source,
     list_blocks,
 )
@@ -345,7 +346,10 @@ class _Run:
             share = first + (last - first) * done / len(calls)
             self._progress(f"{text}: {done} of {len(calls)} parts{rate}{lost}", share)
 
-        tasks = [engine.submit(function, *call, resources) for call in calls]
+        tasks = [
+            engine.submit(call_with, (function, *arguments), name, resources)
+            for arguments, name in calls
+        ]
         return engine.gather(tasks, told)
 
     def _merge(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.predictions.alignment import Alignment, align
+from evalkit.predictions.alternatives import OF_ALTERNATIVES
 from evalkit.predictions.preparation import Prepared
 from evalkit.predictions.problems import Problem
 from evalkit.runs.record import RunRecord
@@ -38,6 +39,7 @@ from evalkit.workflows.partitions import PartitionPlan, tally_part
 from evalkit_engines_dask.data import LAST, bucket_examples
 from evalkit_engines_dask.plan import Inferred, Plan, Task
 from evalkit_engines_dask.responses import bucket_blocks, keep_part
+from evalkit_engines_dask.sources import on_this_machine
 from evalkit_engines_dask.store import attempt, save, written
 from evalkit_engines_dask.types import conformed, type_of
 
@@ -83,6 +85,7 @@ def score_bucket(
     What is inferred from all responses is known once all buckets were scored; until
     then the bucket's own responses say it.
     """
+    files = [(start, on_this_machine(file)) for start, file in files]
     plan = task.load()
     asked, survey = plan.asked, plan.survey
     examples = bucket_examples(task, survey, bucket)
@@ -171,16 +174,20 @@ def _conformed(alignment: Alignment, types: Mapping[str, pl.DataType]) -> Alignm
     predictions = alignment.predictions
     predictions = conformed(predictions, types.get("pred", predictions.dtype))
     nothing = pl.repeat(None, len(predictions), eager=True)
-    fields = {name: nothing for name in types if name != "pred"}
-    if RESPONSES_KEY in fields:  # a plain response is its only alternative
-        is_scored = pl.lit(alignment.statuses == "scored")
-        alone = pl.concat_list(pl.lit(predictions)).list.drop_nulls()
-        fields[RESPONSES_KEY] = pl.select(pl.when(is_scored).then(alone)).to_series()
-    fields |= alignment.fields
-    fields = {
-        name: conformed(column.alias(name), types.get(name, column.dtype))
-        for name, column in fields.items()
-    }
+    is_scored = pl.lit(alignment.statuses == "scored")
+    fields = {}
+    for name in dict.fromkeys((*alignment.fields, *types)):
+        column = alignment.fields.get(name, nothing)
+        # a plain response is its only alternative
+        if name not in alignment.fields and name == RESPONSES_KEY:
+            alone = pl.concat_list(pl.lit(predictions)).list.drop_nulls()
+            column = pl.select(pl.when(is_scored).then(alone)).to_series()
+        elif name not in alignment.fields and name.startswith(OF_ALTERNATIVES):
+            own = alignment.fields.get(name.removeprefix(OF_ALTERNATIVES), nothing)
+            alone = pl.concat_list(pl.lit(own))
+            column = pl.select(pl.when(is_scored).then(alone)).to_series()
+        fields[name] = conformed(column.alias(name), types.get(name, column.dtype))
+    fields.pop("pred", None)
     return alignment._replace(predictions=predictions, fields=fields)
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evalkit.errors import DataError
+from evalkit.places import FetchedPath
 from evalkit.reading.digests import BlockFacts, block_count, cut, join_blocks
 from evalkit.reading.file_parts import FilePart
-from evalkit.reading.formats import Format, detect_format, is_data_set
+from evalkit.reading.formats import Format, detect_format
+from evalkit.reading.given_rows import local_path
 from evalkit.reading.sharded import ShardedPath, files_of
-from evalkit.reading.streams import has_plain_bytes
+from evalkit.reading.streams import has_plain_bytes, refuse_other_than_file
 from evalkit_engines_dask.buckets import Pieces
 
 PART_BYTES = 64 << 20
@@ -28,22 +30,35 @@ class Source(NamedTuple):
     bytes: int
 
 
+def call_with(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function with files that this machine has."""
+    return function(*map(on_this_machine, arguments))
+
+
+def on_this_machine(given: Any) -> Any:
+    """Return a file of a store where this machine has it; fetch what it lacks."""
+    if not isinstance(given, FetchedPath) or not given.uri or given.local.exists():
+        return given
+    fetched = type(given)(local_path(given.uri), given.uri, given.permanent)
+    vars(fetched).update(vars(given))
+    return fetched
+
+
 def list_blocks(paths: Iterable[Path]) -> list[tuple[Path, int]]:
     """Return files, each with the numbers of its blocks, which are hashed."""
-    files = {
-        file: range(block_count(file))
-        for path in paths
-        if not is_data_set(path)
-        for file in files_of(path)
-    }
-    return [(file, number) for file, blocks in files.items() for number in blocks]
+    files = [file for path in paths if not path.is_dir() for file in files_of(path)]
+    for file in files:
+        refuse_other_than_file(file)
+    return [
+        (file, n) for file in dict.fromkeys(files) for n in range(block_count(file))
+    ]
 
 
 def cut_source(
     path: Path, blocks: Mapping[Path, Sequence[BlockFacts]], is_adapted: bool
 ) -> Source:
     """Cut files into parts; adapters may count lines, and get files of lines whole."""
-    if is_data_set(path):
+    if path.is_dir():  # a data set, or what an adapter reads
         return Source(path, [path], PART_BYTES)
     parts: list[Path] = []
     hashed, size = [], 0

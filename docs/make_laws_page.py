@@ -11,8 +11,8 @@ PAGE = Path(__file__).parent / "reference" / "laws.md"
 HEAD = """\
 # Laws of plugins
 
-What `evalkit_testing` checks ([how](../testing.md)). If a law is broken, the error names it,
-shows the smallest data that break it, and says what usually mends it.
+What `evalkit_testing` checks ([how](../testing.md)). If a law is broken, the error
+names it, shows the smallest data that break it, and says what usually mends it.
 """
 
 

@@ -55,6 +55,7 @@ from evalkit_engines_dask.data import (
     load_part,
     merge_parts,
 )
+from evalkit_engines_dask.engine import Engine
 from evalkit_engines_dask.merging import (
     list_notices,
     merge_alignments,
@@ -75,7 +76,6 @@ from evalkit_engines_dask.sources import (
     read_sources,
 )
 from evalkit_engines_dask.store import attempt, load, save
-from evalkit_engines_dask.tasks import Tasks
 
 _Files = Sequence[Sequence[tuple[int, str | Path]]]
 """By bucket, the file of each part, and what is added to its lines."""
@@ -88,7 +88,7 @@ MOST_MATCHED = 200_000
 
 
 def evaluate_on(
-    engine: Tasks,
+    engine: Engine,
     dataset: Any,
     predictions: Predictions | Result,
     options: EvaluationOptions,
@@ -153,7 +153,7 @@ def evaluate_on(
 
 
 def match_on(
-    engine: Tasks, asked: Asked, predictions: Any, model: str, progress: Progress
+    engine: Engine, asked: Asked, predictions: Any, model: str, progress: Progress
 ) -> tuple[Examples, Alignment]:
     """Do what `match` of `evalkit.workflows.evaluation_steps` does, in parts.
 
@@ -172,7 +172,7 @@ class _Run:
 
     def __init__(
         self,
-        engine: Tasks,
+        engine: Engine,
         asked: Asked,
         source: GivenPredictions,
         model: str,

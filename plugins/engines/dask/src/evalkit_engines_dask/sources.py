@@ -24,7 +24,7 @@ from evalkit.reading.file_parts import FilePart
 from evalkit.reading.formats import Format, detect_format, is_data_set
 from evalkit.reading.sharded import files_of
 from evalkit.reading.streams import has_plain_bytes
-from evalkit_engines_dask.tasks import Tasks
+from evalkit_engines_dask.engine import Engine
 
 PART_BYTES = 64 << 20
 """Bytes of a part: of JSON lines, or of row groups as they are unpacked."""
@@ -43,7 +43,7 @@ class Source(NamedTuple):
 
 
 def read_sources(
-    engine: Tasks, paths: Sequence[Path | None], changed: Sequence[bool]
+    engine: Engine, paths: Sequence[Path | None], changed: Sequence[bool]
 ) -> list[Source | None]:
     """Hash files and cut them into parts.
 

@@ -48,6 +48,13 @@ class Here(Engine):
 
     def cancel(self, tasks):
         pass
+
+
+class Stopped(Here):
+    """Is interrupted."""
+
+    def gather(self, tasks, done):
+        raise KeyboardInterrupt
 '''
 LABELS = ("positive", "negative", "neutral")
 DATA = ("--data", "data.jsonl", "--task", "sentiment")
@@ -74,6 +81,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             {"id": row["uid"], "label": LABELS[0]} for row in rows[n * 10 : n * 10 + 10]
         ]
         write(f"preds-{n:05}-of-00004.jsonl", some)
+    write("empty.jsonl", [])
     write("bad.jsonl", [{"id": "e1", "label": "bad"}, {"id": "x", "label": LABELS[0]}])
 
 
@@ -111,6 +119,13 @@ def test_an_engine_is_entered_once_for_all_models(
     assert "39 examples without a prediction" in done.stderr
 
 
+def test_an_engine_is_left_when_it_is_interrupted(invoke: Invoke) -> None:
+    for verb in ("eval", "validate"):
+        done = invoke(verb, *DATA, "-p", "preds-*", "--engine", "here.py:Stopped")
+        assert done.exit_code != 0
+    assert (entered(), Path("runs").exists()) == ("in out in out ", False)
+
+
 @pytest.mark.parametrize(
     ("told", "named"),
     [
@@ -142,7 +157,17 @@ def test_an_engine_that_is_not_installed_names_its_distribution(
     assert "Install evalkit-engines-dask" in done.stderr
 
 
-@pytest.mark.parametrize("files", [[], ["bad.jsonl"], ["preds-*", "bad.jsonl"]])
+@pytest.mark.parametrize(
+    "files",
+    [
+        [],
+        ["bad.jsonl"],
+        ["preds-*", "bad.jsonl"],
+        ["empty.jsonl"],
+        ["absent.jsonl"],
+        ["."],
+    ],
+)
 def test_validate_says_the_same_with_an_engine(
     invoke: Invoke, files: list[str]
 ) -> None:

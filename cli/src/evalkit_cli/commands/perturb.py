@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -33,9 +33,6 @@ from evalkit_cli.options.scoring import (
 )
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import plugin_output_to_stderr, stdout_copy
-
-if TYPE_CHECKING:
-    from evalkit_commands_perturb import PerturbationSummary
 
 _FAMILIES = ("fairness", "robustness")
 _PRESETS = ("mild", "medium", "hard")
@@ -163,9 +160,11 @@ def perturb_command(
         )
     from evalkit import Registry
     from evalkit_cli.printing.perturbation_report import print_summary
+    from evalkit_commands_perturb import perturb_dataset
 
     name, registry = chosen_dataset(dataset, data, task), Registry()
     engine = load_engine(options.pop("engine"), registry)
+    options["unprotected"] = _items(unprotected)
     target = out or _default_name(name, perturbations, families)
     with contextlib.ExitStack() as stack:
         # before stdout is kept from plugins
@@ -173,7 +172,7 @@ def perturb_command(
         stack.enter_context(plugin_output_to_stderr())
         progress = stack.enter_context(watched(quiet))
         stack.enter_context(running(engine, progress))
-        summary = _perturb(
+        summary = perturb_dataset(
             name,
             where,
             perturbations=perturbations,
@@ -181,7 +180,6 @@ def perturb_command(
             task=task,
             filters=read_filters(filters),
             fields=None if fields is None else _items(fields),
-            unprotected=_items(unprotected),
             rows=row_source(
                 read_adapters(adapters, ("data",)), read_map(mapped, "--map")
             ),
@@ -206,14 +204,6 @@ def perturb_command(
         quiet=quiet,
         to_stderr=target == "-",
     )
-
-
-def _perturb(name: str, where: Any, **options: Any) -> PerturbationSummary:
-    from evalkit_cli.commands.protection import with_protection_told
-    from evalkit_commands_perturb import perturb_dataset
-
-    summary = perturb_dataset(name, where, **options)
-    return with_protection_told(summary, name, options)
 
 
 def _selection(

@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from evalkit.reporting import count_of
 from evalkit_cli.printing.edit_marks import marked
-from evalkit_cli.printing.streams import echo, echo_json
+from evalkit_cli.printing.streams import echo, echo_json, echo_wrapped
 from evalkit_cli.printing.tables import draw
 
 if TYPE_CHECKING:
     from evalkit_commands_perturb import PerturbationSummary
+
+_PROTECTED = (
+    "Code, digits, mark-up, placeholders and urls are protected; --unprotected KIND "
+    "lets them change."
+)
 
 
 def print_summary(
@@ -69,6 +74,9 @@ def _print_counts(summary: PerturbationSummary) -> None:
         for count in summary.perturbations
     ]
     draw(rows, "table", texts=(0, 5))
+    idle = [each.perturbation for each in summary.perturbations if not each.copies]
+    if idle:
+        echo_wrapped(f"{', '.join(idle)} changed nothing. {_PROTECTED}")
 
 
 def _print_pairs(summary: PerturbationSummary, pairs: int, masked: bool) -> None:

@@ -195,11 +195,8 @@ def _reference(bound: Bound) -> Reference | None:
     return bound.component, dict(bound.loaded_with)
 
 
-class Loaded(NamedTuple):
-    """Perturbers in a worker process."""
-
-    perturbers: Sequence[Perturber]
-    edits: bool
+Loaded = tuple[Sequence[Perturber], bool]
+"""Perturbers in a worker process, and whether edits are added to rows."""
 
 
 def load_perturbers(described: Portable) -> Loaded:
@@ -217,9 +214,9 @@ def load_perturbers(described: Portable) -> Loaded:
         )
         for steps in described.steps
     ]
-    return Loaded(perturbers, described.edits)
+    return perturbers, described.edits
 
 
 def perturb_in_worker(loaded: Loaded, examples: Sequence[Example]) -> Chunk:
     """Perturb some examples with what was loaded."""
-    return perturb_chunk(loaded.perturbers, examples, loaded.edits)
+    return perturb_chunk(loaded[0], examples, loaded[1])

@@ -231,16 +231,11 @@ def _to_stream(job: _Job, stream: TextIO, progress: Progress) -> list[Tally]:
     done = 0
     for chunk in _perturb(job):
         stream.write(chunk.lines)
-        tallies = _added(tallies, chunk)
+        both = zip(tallies, chunk.tallies, strict=True)
+        tallies = [so_far.plus(found) for so_far, found in both]
         done += chunk.examples
         progress("perturbing", done / job.size)
     return tallies
-
-
-def _added(tallies: Sequence[Tally], chunk: Chunk) -> list[Tally]:
-    return [
-        so_far.plus(found) for so_far, found in zip(tallies, chunk.tallies, strict=True)
-    ]
 
 
 def _perturb(job: _Job) -> Iterator[Chunk]:

@@ -133,10 +133,7 @@ def named_as_data(
 
 
 def read_settings(
-    seed: int,
-    variants: int,
-    fields: Sequence[str] | None,
-    unprotected: Sequence[str],
+    seed: int, variants: int, fields: Sequence[str] | None, unprotected: Sequence[str]
 ) -> Settings:
     """Check what a caller gives."""
     for name, number in (("seed", seed), ("variants", variants)):

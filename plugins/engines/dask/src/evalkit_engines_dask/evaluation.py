@@ -55,7 +55,6 @@ from evalkit_engines_dask.data import (
     load_part,
     merge_parts,
 )
-from evalkit_engines_dask.engine import Engine
 from evalkit_engines_dask.merging import (
     list_notices,
     merge_alignments,
@@ -88,7 +87,7 @@ MOST_MATCHED = 200_000
 
 
 def evaluate_on(
-    engine: Engine,
+    engine: Any,
     dataset: Any,
     predictions: Predictions | Result,
     options: EvaluationOptions,
@@ -153,7 +152,7 @@ def evaluate_on(
 
 
 def match_on(
-    engine: Engine, asked: Asked, predictions: Any, model: str, progress: Progress
+    engine: Any, asked: Asked, predictions: Any, model: str, progress: Progress
 ) -> tuple[Examples, Alignment]:
     """Do what `match` of `evalkit.workflows.evaluation_steps` does, in parts.
 
@@ -172,7 +171,7 @@ class _Run:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: Any,
         asked: Asked,
         source: GivenPredictions,
         model: str,
@@ -249,7 +248,7 @@ class _Run:
             return count_bucketed(*sources)
         size = sum(source.bytes for source in sources if source is not None)
         least = max(2 * self._engine.workers, -(-size // PART_BYTES))
-        return self._engine.parts or least
+        return int(self._engine.parts or least)
 
     def end(self) -> None:
         """Remove what only this evaluation needed from a store that is a folder."""
@@ -381,7 +380,7 @@ class _Run:
                 f"{text}: {done} of {len(tasks)} parts{rate}{missing}", share
             )
 
-        return self._engine.gather(tasks, told)
+        return list(self._engine.gather(tasks, told))
 
     def _merge(
         self,

@@ -11,8 +11,10 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.columns import all_named
+from evalkit.base.ids import RESPONSES_KEY
 from evalkit.plugins.bound import BoundMetric
 from evalkit.predictions.alignment import Alignment, align
+from evalkit.predictions.alternatives import OF_ALTERNATIVES
 from evalkit.predictions.preparation import Prepared
 from evalkit.predictions.problems import Problem
 from evalkit.predictions.table import scoring_table
@@ -174,21 +176,25 @@ def _inferred(alignment: Alignment) -> Inferred:
 
 def _conformed(alignment: Alignment, known: Inferred) -> Alignment:
     """Bring responses into the types of the whole, with all fields that it has."""
-    rows = len(alignment.statuses)
-    fields = {
-        name: conformed(
-            alignment.fields[name]
-            if name in alignment.fields
-            else pl.Series(name, [None] * rows, dtype),
-            dtype,
-        )
-        for name, dtype in known.types.items()
-        if name != "pred"
-    }
     predictions = conformed(alignment.predictions, known.types.get("pred"))
-    return alignment._replace(
-        predictions=predictions, fields={**alignment.fields, **fields}
-    )
+    nothing = pl.Series([None]).new_from_index(0, len(predictions))
+    is_scored = pl.lit(alignment.statuses == "scored")
+    fields = {}
+    for name in known.types.keys() - {"pred"}:
+        only = None  # a plain response is its only alternative
+        if name == RESPONSES_KEY:
+            only = pl.concat_list(pl.lit(predictions)).list.drop_nulls()
+        elif name.startswith(OF_ALTERNATIVES):
+            own = alignment.fields.get(name.removeprefix(OF_ALTERNATIVES), nothing)
+            only = pl.concat_list(pl.lit(own))
+        filled = pl.when(is_scored).then(only)
+        fields[name] = nothing if only is None else pl.select(filled).to_series()
+    fields |= alignment.fields
+    fields = {
+        name: conformed(column.alias(name), known.types.get(name))
+        for name, column in fields.items()
+    }
+    return alignment._replace(predictions=predictions, fields=fields)
 
 
 def _prepared(plan: Plan, found: BucketExamples, alignment: Alignment) -> Prepared:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -23,8 +23,7 @@ from evalkit.reading.digests import (
 from evalkit.reading.file_parts import FilePart
 from evalkit.reading.formats import Format, detect_format, is_data_set
 from evalkit.reading.sharded import files_of
-from evalkit.reading.streams import has_plain_bytes
-from evalkit_engines_dask.engine import Engine
+from evalkit.reading.streams import has_plain_bytes, refuse_other_than_file
 
 PART_BYTES = 64 << 20
 """Bytes of a part: of JSON lines, or of row groups as they are unpacked."""
@@ -43,7 +42,7 @@ class Source(NamedTuple):
 
 
 def read_sources(
-    engine: Engine, paths: Sequence[Path | None], changed: Sequence[bool]
+    engine: Any, paths: Sequence[Path | None], changed: Sequence[bool]
 ) -> list[Source | None]:
     """Hash files and cut them into parts.
 
@@ -57,9 +56,10 @@ def read_sources(
     """
     tasks, places = [], []
     for path in filter(None, paths):
-        if is_data_set(path):
+        if path.is_dir():
             continue
         for file in files_of(path):
+            refuse_other_than_file(file)
             for number in range(block_count(file)):
                 name = f"block {number} of {file}"
                 tasks.append(engine.submit(read_block, (file, number), name, {}))
@@ -85,7 +85,7 @@ def _source(
     parts: list[Path] = []
     numbers: list[int] = []
     hashes, size = [], 0
-    if is_data_set(path):
+    if path.is_dir():  # a data set, or what an adapter reads
         return Source(path, (path,), (0,), (), PART_BYTES)
     for number, file in enumerate(files_of(path)):
         sha256 = join_blocks(blocks[file])

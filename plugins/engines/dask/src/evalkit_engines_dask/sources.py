@@ -12,6 +12,7 @@ import polars as pl
 from evalkit.errors import DataError
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
 from evalkit.examples.rows import ExampleRows
+from evalkit.places import FetchedPath
 from evalkit.plugins.bound import BoundDataset
 from evalkit.reading.digests import (
     BlockFacts,
@@ -22,6 +23,7 @@ from evalkit.reading.digests import (
 )
 from evalkit.reading.file_parts import FilePart
 from evalkit.reading.formats import Format, detect_format, is_data_set
+from evalkit.reading.given_rows import local_path
 from evalkit.reading.sharded import files_of
 from evalkit.reading.streams import has_plain_bytes, refuse_other_than_file
 
@@ -39,6 +41,20 @@ class Source(NamedTuple):
     hashes: tuple[Mapping[str, str], ...]
     """Name and digest of each file."""
     bytes: int
+
+
+def on_this_machine(path: Path) -> Path:
+    """Return a file of a store where this machine has it; fetch what it lacks."""
+    if not isinstance(path, FetchedPath) or not path.uri or path.local.exists():
+        return path
+    fetched = type(path)(local_path(path.uri), path.uri, path.permanent)
+    vars(fetched).update(vars(path))
+    return fetched
+
+
+def hash_block(file: Path, number: int) -> BlockFacts:
+    """Hash a block of a file."""
+    return read_block(on_this_machine(file), number)
 
 
 def read_sources(
@@ -62,7 +78,7 @@ def read_sources(
             refuse_other_than_file(file)
             for number in range(block_count(file)):
                 name = f"block {number} of {file}"
-                tasks.append(engine.submit(read_block, (file, number), name, {}))
+                tasks.append(engine.submit(hash_block, (file, number), name, {}))
                 places.append((path, file))
     blocks: dict[tuple[Path, Path], list[BlockFacts]] = {}
     for place, facts in zip(places, engine.gather(tasks, _nothing), strict=True):

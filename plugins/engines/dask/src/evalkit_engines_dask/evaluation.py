@@ -75,7 +75,6 @@ from evalkit_engines_dask.sources import (
     read_sources,
 )
 from evalkit_engines_dask.store import attempt, load, save
-from evalkit_engines_dask.tasks import Tasks
 
 _Files = Sequence[Sequence[tuple[int, str | Path]]]
 """By bucket, the file of each part, and what is added to its lines."""
@@ -88,7 +87,7 @@ MOST_MATCHED = 200_000
 
 
 def evaluate_on(
-    engine: Tasks,
+    engine: Any,
     dataset: Any,
     predictions: Predictions | Result,
     options: EvaluationOptions,
@@ -153,7 +152,7 @@ def evaluate_on(
 
 
 def match_on(
-    engine: Tasks, asked: Asked, predictions: Any, model: str, progress: Progress
+    engine: Any, asked: Asked, predictions: Any, model: str, progress: Progress
 ) -> tuple[Examples, Alignment]:
     """Do what `match` of `evalkit.workflows.evaluation_steps` does, in parts.
 
@@ -172,7 +171,7 @@ class _Run:
 
     def __init__(
         self,
-        engine: Tasks,
+        engine: Any,
         asked: Asked,
         source: GivenPredictions,
         model: str,
@@ -259,7 +258,7 @@ class _Run:
             return count_bucketed(*sources)
         size = sum(source.bytes for source in sources if source is not None)
         least = max(2 * self._engine.workers, -(-size // PART_BYTES))
-        return self._engine.parts or least
+        return int(self._engine.parts or least)
 
     def end(self) -> None:
         """Remove what only this evaluation needed from a store that is a folder."""
@@ -391,7 +390,7 @@ class _Run:
                 f"{text}: {done} of {len(tasks)} parts{rate}{missing}", share
             )
 
-        return self._engine.gather(tasks, told)
+        return list(self._engine.gather(tasks, told))
 
     def _merge(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -26,7 +26,6 @@ from evalkit.reading.formats import Format, detect_format, is_data_set
 from evalkit.reading.given_rows import local_path
 from evalkit.reading.sharded import files_of
 from evalkit.reading.streams import has_plain_bytes, refuse_other_than_file
-from evalkit_engines_dask.tasks import Tasks
 
 PART_BYTES = 64 << 20
 """Bytes of a part: of JSON lines, or of row groups as they are unpacked."""
@@ -59,7 +58,7 @@ def hash_block(file: Path, number: int) -> BlockFacts:
 
 
 def read_sources(
-    engine: Tasks, paths: Sequence[Path | None], changed: Sequence[bool]
+    engine: Any, paths: Sequence[Path | None], changed: Sequence[bool]
 ) -> list[Source | None]:
     """Hash files and cut them into parts.
 

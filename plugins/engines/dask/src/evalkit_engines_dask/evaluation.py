@@ -15,11 +15,11 @@ import polars as pl
 
 from evalkit.base.progress import Progress, cancelling
 from evalkit.diagnosis import Diagnosis
-from evalkit.errors import AlignmentError, EvalkitError, MetricError
+from evalkit.errors import AlignmentError, DataError, EvalkitError, MetricError
 from evalkit.examples.clusters import cluster_names
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
 from evalkit.examples.rows import ExampleRows
-from evalkit.examples.table import Examples
+from evalkit.examples.table import Examples, load_examples
 from evalkit.places import is_remote, join
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import describe_component, describe_core
@@ -77,17 +77,19 @@ from evalkit_engines_dask.sources import (
     list_blocks,
 )
 from evalkit_engines_dask.store import attempt, load, save
-from evalkit_engines_dask.tasks import Tasks
 
 MOST_ON_DRIVER = 2_000_000
 """Examples up to which the driver looks at all answers, for metrics with `prepare`."""
+
+SMALL_BYTES = 64 << 20
+"""Bytes of files that the driver reads once more to say what is wrong with them."""
 
 MOST_MATCHED = 200_000
 """Examples up to which the driver matches responses to say what is wrong with them."""
 
 
 def evaluate_on(
-    engine: Tasks,
+    engine: Any,
     dataset: Any,
     predictions: Any,
     options: EvaluationOptions,
@@ -133,7 +135,7 @@ def evaluate_on(
 
 
 def match_on(
-    engine: Tasks, asked: Asked, predictions: Any, model: str, progress: Progress
+    engine: Any, asked: Asked, predictions: Any, model: str, progress: Progress
 ) -> tuple[Examples, Alignment]:
     """Do what `match` of `evalkit.workflows.evaluation_steps` does, in parts.
 
@@ -158,7 +160,7 @@ class _Run:
 
     def __init__(
         self,
-        engine: Tasks,
+        engine: Any,
         asked: Asked,
         given: GivenPredictions,
         model: str,
@@ -170,18 +172,17 @@ class _Run:
         self._job = read_job(self._rows)
         self._plan = Plan(asked, model, self._job and self._job.job, writes)
         self._task = Task(engine.store, attempt("evaluation"))
+        self._data: Source | None = None
         self._source: Source | None = None
         self._pieces: Pieces = []
 
     def evaluate(self) -> tuple[Result, Sequence[str]]:
         """Do all steps; return the result, and why it is refused."""
-        self._read_data()
-        return self._merge(*self._score())
+        return self._merge(*self._score_all())
 
     def match(self) -> tuple[Examples, Alignment]:
         """Do all steps but those of metrics."""
-        self._read_data()
-        self._add_up(*self._score())
+        self._add_up(*self._score_all())
         return self._hints()
 
     def end(self) -> None:
@@ -195,21 +196,33 @@ class _Run:
         bound = self._plan.asked.dataset, self._plan.asked.task
         return diagnose(*bound, *self._hints(), registry)
 
+    def _score_all(self) -> tuple[list[ResponsePart], list[Scored]]:
+        """Read and score all parts."""
+        asked = self._plan.asked
+        try:
+            self._read_data()
+            return self._score()
+        except DataError:
+            if self._data is not None and self._data.bytes <= SMALL_BYTES:
+                # its error names the rows of the whole
+                load_examples(asked.dataset, asked.task, asked.split)
+            raise
+
     def _read_data(self) -> None:
         """Read the data, and find out what is known of all examples."""
         asked, given = self._plan.asked, self._given.predictions
         paths = [self._data_path(), given if isinstance(given, Path) else None]
         self._watched = [SteadyFile(path) for path in paths if path is not None]
-        data, self._source = self._cut(paths)
-        sources = [source for source in (data, self._source) if source is not None]
-        size, workers = sum(each.bytes for each in sources), self._engine.workers
+        self._data, self._source = self._cut(paths)
+        size = sum(each.bytes for each in (self._data, self._source) if each)
+        workers = self._engine.workers
         buckets = self._engine.parts or max(2 * workers, -(-size // PART_BYTES))
         if is_bucketed := self._engine.bucketed:
             self._pieces = bucketed_pieces(paths[1])
             buckets = len(self._pieces)
         self._task = self._task._replace(buckets=buckets, is_bucketed=is_bucketed)
         self._share(self._plan)
-        survey = self._load(data)
+        survey = self._load(self._data)
         plan = self._plan._replace(known=survey)
         if any(metric.has("prepare") for metric in asked.metrics):
             if survey.rows > MOST_ON_DRIVER:
@@ -350,7 +363,7 @@ class _Run:
             engine.submit(call_with, (function, *arguments), name, resources)
             for arguments, name in calls
         ]
-        return engine.gather(tasks, told)
+        return list(engine.gather(tasks, told))
 
     def _merge(
         self, parts: Sequence[ResponsePart], scored: Sequence[Scored]
@@ -438,7 +451,7 @@ class _Run:
     def _hints(self) -> tuple[Examples, Alignment]:
         """Return what hints are found in: of little data all that was matched."""
         survey, source = self._plan.survey, self._source
-        is_short = source is None or source.bytes <= PART_BYTES
+        is_short = source is None or source.bytes <= SMALL_BYTES
         if self._rows is not None and is_short and survey.rows <= MOST_MATCHED:
             given = self._plan.asked, self._rows, self._plan.model, self._progress
             return match(*given)[:2]

@@ -14,9 +14,9 @@ from typing import Any
 
 from evalkit.base.progress import Progress, cancelling
 from evalkit.diagnosis import Diagnosis
-from evalkit.errors import AlignmentError, EvalkitError, MetricError
+from evalkit.errors import AlignmentError, DataError, EvalkitError, MetricError
 from evalkit.examples.fingerprints import DataIdentity
-from evalkit.examples.table import Examples
+from evalkit.examples.table import Examples, load_examples
 from evalkit.places import is_remote, join
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import describe_component, describe_core
@@ -75,7 +75,6 @@ from evalkit_engines_dask.sources import (
     read_sources,
 )
 from evalkit_engines_dask.store import attempt, load, save
-from evalkit_engines_dask.tasks import Tasks
 
 _Files = Sequence[Sequence[tuple[int, str | Path]]]
 """By bucket, the file of each part, and what is added to its lines."""
@@ -88,7 +87,7 @@ MOST_MATCHED = 200_000
 
 
 def evaluate_on(
-    engine: Tasks,
+    engine: Any,
     dataset: Any,
     predictions: Predictions | Result,
     options: EvaluationOptions,
@@ -153,7 +152,7 @@ def evaluate_on(
 
 
 def match_on(
-    engine: Tasks, asked: Asked, predictions: Any, model: str, progress: Progress
+    engine: Any, asked: Asked, predictions: Any, model: str, progress: Progress
 ) -> tuple[Examples, Alignment]:
     """Do what `match` of `evalkit.workflows.evaluation_steps` does, in parts.
 
@@ -172,7 +171,7 @@ class _Run:
 
     def __init__(
         self,
-        engine: Tasks,
+        engine: Any,
         asked: Asked,
         source: GivenPredictions,
         model: str,
@@ -181,6 +180,7 @@ class _Run:
     ) -> None:
         self._engine, self._asked, self._given = engine, asked, source
         self._progress = progress
+        self._data: Source | None = None
         rows = changed_by(source.predictions, asked.stage)
         job = read_job(rows)
         self._predictions = rows
@@ -190,14 +190,23 @@ class _Run:
 
     def evaluate(self) -> tuple[Result, Sequence[str]]:
         """Do all steps; return the result, and why it is refused."""
-        partition = self._survey()
-        return self._merge(partition, *self._score_all())
+        return self._merge(*self._all_parts())
 
     def match(self) -> tuple[Examples, Alignment]:
         """Do all steps but those of metrics."""
-        self._survey()
-        self._alignment = self._add_up(*self._score_all())
+        _, parts, scored = self._all_parts()
+        self._alignment = self._add_up(parts, scored)
         return self._diagnosed()
+
+    def _all_parts(self) -> tuple[PartitionPlan, list[ResponsePart], list[Scored]]:
+        """Read and score all parts."""
+        try:
+            return self._survey(), *self._score_all()
+        except DataError:
+            if self._data is not None and self._data.bytes <= PART_BYTES:
+                # its error names the rows of the whole
+                load_examples(self._asked.dataset, self._asked.task, self._asked.split)
+            raise
 
     def _survey(self) -> PartitionPlan:
         """Read the data, and find out what is known of all examples."""
@@ -207,15 +216,15 @@ class _Run:
         self._progress("hashing the files", 0.0)
         self._watched = [SteadyFile(each) for each in (data, path) if each is not None]
         stages = self._asked.dataset.pipeline, self._asked.stage
-        of_data, self._source = read_sources(
+        self._data, self._source = read_sources(
             self._engine, [data, path], [stage is not None for stage in stages]
         )
         self._task = self._task._replace(
-            buckets=self._count(of_data, self._source),
+            buckets=self._count(self._data, self._source),
             is_bucketed=self._engine.bucketed,
         )
         self._share(self._plan)
-        survey = self._load(of_data)
+        survey = self._load(self._data)
         plan = self._plan._replace(survey=survey)
         context = survey.context._replace(job=plan.job)
         partition = PartitionPlan(self._asked, context)
@@ -249,7 +258,7 @@ class _Run:
             return count_bucketed(*sources)
         size = sum(source.bytes for source in sources if source is not None)
         least = max(2 * self._engine.workers, -(-size // PART_BYTES))
-        return self._engine.parts or least
+        return int(self._engine.parts or least)
 
     def end(self) -> None:
         """Remove what only this evaluation needed from a store that is a folder."""
@@ -381,7 +390,7 @@ class _Run:
                 f"{text}: {done} of {len(tasks)} parts{rate}{missing}", share
             )
 
-        return self._engine.gather(tasks, told)
+        return list(self._engine.gather(tasks, told))
 
     def _merge(
         self,

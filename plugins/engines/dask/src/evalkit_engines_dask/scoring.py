@@ -41,6 +41,7 @@ from evalkit_engines_dask.responses import (
     keep_part,
     reader_of,
 )
+from evalkit_engines_dask.sources import on_this_machine
 from evalkit_engines_dask.store import attempt, save, written
 from evalkit_engines_dask.types import conformed, type_of
 
@@ -107,8 +108,10 @@ def score_bucket(
     kept, blocks = None, bucket_blocks(task, files)
     if task.is_bucketed and files:
         ((offset, file),) = files
-        kept = keep_part(task, bucket, Path(file))
-        read = bucketed_blocks(task, bucket, Path(file), reader)
+        assert isinstance(file, Path)
+        here = on_this_machine(file)
+        kept = keep_part(task, bucket, here)
+        read = bucketed_blocks(task, bucket, here, reader)
         blocks = (block.moved(offset) for block in read)
     alignment = align(
         found.examples.frame["id"],

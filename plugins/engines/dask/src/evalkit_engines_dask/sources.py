@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from evalkit.errors import DataError
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
 from evalkit.examples.rows import ExampleRows
+from evalkit.places import FetchedPath
 from evalkit.plugins.bound import BoundDataset
 from evalkit.reading.digests import (
     BlockFacts,
@@ -22,9 +23,9 @@ from evalkit.reading.digests import (
 )
 from evalkit.reading.file_parts import FilePart
 from evalkit.reading.formats import Format, detect_format, is_data_set
+from evalkit.reading.given_rows import local_path
 from evalkit.reading.sharded import files_of
 from evalkit.reading.streams import has_plain_bytes, refuse_other_than_file
-from evalkit_engines_dask.tasks import Tasks
 
 PART_BYTES = 64 << 20
 """Bytes of a part: of JSON lines, or of row groups as they are unpacked."""
@@ -42,8 +43,22 @@ class Source(NamedTuple):
     bytes: int
 
 
+def on_this_machine(path: Path) -> Path:
+    """Return a file of a store where this machine has it; fetch what it lacks."""
+    if not isinstance(path, FetchedPath) or not path.uri or path.local.exists():
+        return path
+    fetched = type(path)(local_path(path.uri), path.uri, path.permanent)
+    vars(fetched).update(vars(path))
+    return fetched
+
+
+def hash_block(file: Path, number: int) -> BlockFacts:
+    """Hash a block of a file."""
+    return read_block(on_this_machine(file), number)
+
+
 def read_sources(
-    engine: Tasks, paths: Sequence[Path | None], changed: Sequence[bool]
+    engine: Any, paths: Sequence[Path | None], changed: Sequence[bool]
 ) -> list[Source | None]:
     """Hash files and cut them into parts.
 
@@ -63,7 +78,7 @@ def read_sources(
             refuse_other_than_file(file)
             for number in range(block_count(file)):
                 name = f"block {number} of {file}"
-                tasks.append(engine.submit(read_block, (file, number), name, {}))
+                tasks.append(engine.submit(hash_block, (file, number), name, {}))
                 places.append((path, file))
     blocks: dict[tuple[Path, Path], list[BlockFacts]] = {}
     for place, facts in zip(places, engine.gather(tasks, _nothing), strict=True):

@@ -285,6 +285,7 @@ def test_lost_workers_cost_time_only() -> None:
         assert engine.lost >= 1
         with pytest.raises(LostWorkerError, match=r"^rows 7 to 9: 3 workers"):
             engine.gather([engine.submit(os._exit, (3,), "rows 7 to 9", {})], ignore)
+        assert engine.lost >= 3
         assert call(engine, operator.add, 1, 1) == 2
         os.kill(group, signal.SIGKILL)  # the scheduler
         with pytest.raises(EvalkitError, match=r"scheduler at .* is lost"):

@@ -209,6 +209,8 @@ class Dask(Engine):
         """Wait a moment, or until a task ends."""
         from distributed import CancelledError, wait
 
+        for task in self._sent[:1]:
+            self._count(task.resources)
         running = [task.future for task in self._sent if not task.future.done()]
         if not running:
             time.sleep(_LOOK)

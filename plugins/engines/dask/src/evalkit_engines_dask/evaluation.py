@@ -42,7 +42,7 @@ from evalkit.scoring.tally import merge_tallies
 from evalkit.workflows import partitions
 from evalkit.workflows.evaluation import GivenPredictions, conclude, open_predictions
 from evalkit.workflows.evaluation_steps import bind, match
-from evalkit_engines_dask import merging, sources
+from evalkit_engines_dask import scoring, sources
 from evalkit_engines_dask.buckets import HASH, Pieces, files_of
 from evalkit_engines_dask.data import answers_of, load_part, merge_parts
 from evalkit_engines_dask.plan import Inferred, Plan, Survey, Task
@@ -112,13 +112,10 @@ def match_on(
 
 
 class _Run:
-    """One evaluation, as the driver knows it.
-
-    Attributes:
-        alignment: What became of the responses, once all were scored.
-    """
+    """One evaluation, as the driver knows it."""
 
     alignment: Alignment
+    """What became of the responses, once all were scored."""
 
     def __init__(
         self,
@@ -268,9 +265,9 @@ class _Run:
             given = self._source.parts if self._source else [self._given.predictions]
             calls = self._calls("predictions", given)
             parts = self._run(read_part, calls, "reading the predictions", 0.25, 0.5)
-            self._pieces = merging.merge_pieces(self._source, parts)
+            self._pieces = scoring.merge_pieces(self._source, parts)
         scored = self._score_buckets(range(self._task.buckets), None)
-        known = merging.merge_inferred(scored)
+        known = scoring.merge_inferred(scored)
         others = [n for n, each in enumerate(scored) if each.inferred != known]
         again = self._score_buckets(others, known)
         for number, each in zip(others, again, strict=True):
@@ -355,14 +352,14 @@ class _Run:
         result.responses_of = lambda: None  # they lie in parts
         result.examples = None
         result.problems = self.alignment.problems
-        changes = merging.merge_records(scored)
+        changes = scoring.merge_records(scored)
         is_partial = changes["not_scored"] and result.status == "complete"
         clusters = cluster_names(asked.dataset) if survey.is_clustered else ()
         result.amend(
             **changes,
             cluster=tuple(clusters),
             status="partial" if is_partial else result.status,
-            notices=(*result.notices, *merging.list_notices(scored)),
+            notices=(*result.notices, *scoring.list_notices(scored)),
         )
         result.amend(fingerprint=fingerprint_of(result.record))
         for each in scored:
@@ -380,7 +377,7 @@ class _Run:
             if each.problems is not None:
                 numbered += load(self._task.store, each.problems)
         numbered.sort(key=lambda each: each[0])
-        self.alignment = merging.merge_alignments(scored, parts)._replace(
+        self.alignment = scoring.merge_alignments(scored, parts)._replace(
             problems=Problems(problem for _, problem in numbered),
             notices=adapters.notices(),
             place=preparation.place_of(self._rows),

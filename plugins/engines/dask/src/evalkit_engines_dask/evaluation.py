@@ -48,6 +48,7 @@ from evalkit.workflows.partitions import (
     refuse_wholes,
 )
 from evalkit_engines_dask.buckets import HASH
+from evalkit_engines_dask.columns import Columns, compute_columns
 from evalkit_engines_dask.data import (
     DataPart,
     answers_of,
@@ -58,14 +59,19 @@ from evalkit_engines_dask.data import (
 from evalkit_engines_dask.merging import (
     list_notices,
     merge_alignments,
-    merge_columns,
     merge_extractions,
     merge_inferred,
     offsets,
 )
 from evalkit_engines_dask.plan import Inferred, Plan, Survey, Task
 from evalkit_engines_dask.responses import ResponsePart, read_part, reader_of
-from evalkit_engines_dask.scoring import Key, Scored, score_bucket
+from evalkit_engines_dask.scoring import (
+    Key,
+    Scored,
+    edges_of,
+    numbers_of,
+    score_bucket,
+)
 from evalkit_engines_dask.sources import (
     PART_BYTES,
     Source,
@@ -187,6 +193,7 @@ class _Run:
         self._task = Task(engine.store, attempt("evaluation"), 0)
         self._plan = Plan(asked, model, None, job and job.job, writes)
         self._recorded: dict[str, Any] = {} if job is None else dict(job.recorded)
+        self._columns: Columns | None = None
 
     def evaluate(self) -> tuple[Result, Sequence[str]]:
         """Do all steps; return the result, and why it is refused."""
@@ -345,10 +352,26 @@ class _Run:
         scored = self._score_buckets(files, buckets, None)
         whole = merge_inferred(scored)
         others = [n for n in buckets if scored[n].inferred != whole]
+        if self._asked.computed_columns and self._asked.metrics and not whole.is_refused:
+            self._columns = columns = self._compute_columns()
+            numbers = numbers_of(self._plan, columns.prepared)
+            whole, others = whole._replace(edges=edges_of(numbers)), [*buckets]
         again = self._score_buckets(files, others, whole)
         for number, each in zip(others, again, strict=True):
             scored[number] = each
         return scored
+
+    def _compute_columns(self) -> Columns:
+        survey, rows = self._plan.survey, self._predictions
+        assert survey is not None
+        if survey.rows > MOST_ON_DRIVER:
+            raise MetricError(
+                f"columns of annotators take at most {MOST_ON_DRIVER:,} examples with "
+                f"an engine, got {survey.rows:,}"
+            )
+        prepared = match(self._asked, rows, self._plan.model, self._progress)
+        arguments = self._task, prepared, self._progress
+        return compute_columns(self._engine, self._asked, *arguments)
 
     def _score_buckets(
         self, files: _Files, buckets: Sequence[int], inferred: Inferred | None
@@ -356,7 +379,10 @@ class _Run:
         tasks = [
             self._engine.submit(
                 score_bucket,
-                (self._task, bucket, files[bucket], inferred),
+                (
+                    *(self._task, bucket, files[bucket], inferred),
+                    self._columns and self._columns.files[bucket],
+                ),
                 f"part {bucket + 1} of {self._task.buckets}",
                 self._engine.resources,
             )
@@ -436,7 +462,12 @@ class _Run:
         for _, problem in sorted(found, key=lambda each: each[0]):
             problems.add(problem)
         merged = merge_alignments(scored, parts)
-        return merged._replace(problems=problems, notices=adapters.notices())
+        notices = tuple(adapters.notices())
+        if self._columns is None:
+            return merged._replace(problems=problems, notices=notices)
+        notices = self._columns.prepared.alignment.notices
+        computed = self._columns.without_rows
+        return merged._replace(problems=problems, notices=notices, computed=computed)
 
     def _identify(self, source: Source | None) -> dict[str, Any]:
         """Return name and digest of the predictions, and what made them."""
@@ -463,13 +494,16 @@ class _Run:
             left.update(each.not_scored)
         is_partial = left and record.status == "complete"
         extraction = merge_extractions(scored)
+        columns = () if self._columns is None else self._columns.recorded
         result.amend(
             not_scored=dict(left),
             status="partial" if is_partial else record.status,
-            columns=merge_columns(scored),
+            columns=columns,
             extraction=extraction,
             notices=(*record.notices, *list_notices(scored)),
-            fingerprint=fingerprint_of(record.changed(extraction=extraction)),
+            fingerprint=fingerprint_of(
+                record.changed(extraction=extraction, columns=columns)
+            ),
         )
         for each in scored:
             result.record_warnings(each.warnings)

@@ -10,7 +10,6 @@ import polars as pl
 
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.matching import sorted_replications
-from evalkit.reading.steady_files import joined_digest
 from evalkit.runs import recorded
 from evalkit.scoring.grouping import bin_edges
 from evalkit_engines_dask.plan import Inferred
@@ -79,25 +78,6 @@ def merge_alignments(
         unparsed=dict(unparsed.most_common()),
         absent=tuple(absent),
     )
-
-
-def merge_columns(scored: Sequence[Scored]) -> tuple[recorded.Columns, ...]:
-    """Add up what buckets recorded of computed columns."""
-    merged = []
-    for several in zip(*(each.columns for each in scored), strict=True):
-        without: Counter[str] = Counter()
-        for each in several:
-            without.update(each.without_value)
-        merged.append(
-            several[0].model_copy(
-                update={
-                    "rows": sum(each.rows for each in several),
-                    "without_value": dict(without.most_common()),
-                    "sha256": joined_digest([each.sha256 for each in several]),
-                }
-            )
-        )
-    return tuple(merged)
 
 
 def merge_extractions(scored: Sequence[Scored]) -> recorded.Extraction | None:

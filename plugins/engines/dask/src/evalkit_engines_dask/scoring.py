@@ -27,10 +27,10 @@ from evalkit.scoring.table import ListsGiven
 from evalkit.scoring.tally import Tallies
 from evalkit.scoring.tallying import tally_table
 from evalkit.workflows.evaluation_steps import (
-    add_columns,
     columns_to_cross,
     cross_examples,
 )
+from evalkit_engines_dask.columns import with_columns
 from evalkit_engines_dask.data import BucketExamples, bucket_examples
 from evalkit_engines_dask.plan import Inferred, Plan, Task
 from evalkit_engines_dask.responses import (
@@ -39,7 +39,7 @@ from evalkit_engines_dask.responses import (
     keep_part,
     reader_of,
 )
-from evalkit_engines_dask.store import attempt, save, written
+from evalkit_engines_dask.store import attempt, load, save, written
 from evalkit_engines_dask.types import conformed, type_of
 
 Key = tuple[int, int, int, int]
@@ -66,7 +66,6 @@ class Scored(NamedTuple):
     rows: int
     """Number of examples."""
     not_scored: Mapping[str, int]
-    columns: Sequence[recorded.Columns]
     extraction: recorded.Extraction | None
     texts: np.ndarray[Any, np.dtype[np.uint64]]
     """Hashes of the texts that answers were taken from."""
@@ -83,6 +82,7 @@ def score_bucket(
     bucket: int,
     files: Sequence[tuple[int, str | Path]],
     inferred: Inferred | None = None,
+    columns: str | None = None,
 ) -> Scored:
     """Match and score the responses of a bucket.
 
@@ -92,6 +92,7 @@ def score_bucket(
         files: Files of its responses in the store, or the file of predictions that
             holds the bucket, and what is added to the lines of each.
         inferred: What is known of all responses. Default: what this bucket says.
+        columns: File of its computed columns; nothing is scored until they are there.
 
     Returns:
         What came of it.
@@ -123,11 +124,13 @@ def score_bucket(
     refused = alignment.refusal(options.policies)
     is_refused = bool(refused) or (inferred is not None and inferred.is_refused)
     is_refused = is_refused or not plan.asked.metrics
-    if not is_refused:
-        prepared = add_columns(plan.asked, prepared, lambda *_: None)
-    numbers = _numbers(plan, prepared)
-    edges = {name: tuple(bin_edges(each).tolist()) for name, each in numbers.items()}
-    own = own._replace(edges=edges, is_refused=bool(refused))
+    if columns is not None:
+        alignment = with_columns(alignment, load(task.store, columns))
+        prepared = prepared._replace(alignment=alignment)
+    elif plan.asked.computed_columns is not None:
+        is_refused = True
+    numbers = numbers_of(plan, prepared)
+    own = own._replace(edges=edges_of(numbers), is_refused=bool(refused))
     own = own._replace(unanswered=_has_unanswered(plan, prepared.alignment))
     whole = (inferred or own).whole(survey.facets)
     crossed = cross_examples(plan.asked, prepared, whole)
@@ -152,7 +155,6 @@ def score_bucket(
         _write_tables(task, folder, result) if plan.writes else {},
         _count(found),
         result.record.not_scored,
-        result.record.columns,
         result.record.extraction,
         _texts(alignment),
         plan.asked.watchers.warnings,
@@ -214,12 +216,17 @@ def _has_unanswered(plan: Plan, alignment: Alignment) -> bool:
     return bool((counted & alignment.predictions.is_null()).any())
 
 
+def edges_of(numbers: Mapping[str, pl.DataFrame]) -> dict[str, tuple[float, ...]]:
+    """Cut counted numbers of columns that examples are grouped by."""
+    return {name: tuple(bin_edges(each).tolist()) for name, each in numbers.items()}
+
+
 def _count(found: BucketExamples) -> int:
     """Count the examples that are evaluated."""
     return len(found.rows) if found.selected is None else int(found.selected.sum())
 
 
-def _numbers(plan: Plan, prepared: Prepared) -> dict[str, pl.DataFrame]:
+def numbers_of(plan: Plan, prepared: Prepared) -> dict[str, pl.DataFrame]:
     """Count the numbers of columns that examples are grouped by."""
     columns = columns_to_cross(*prepared[:2])
     found = {}

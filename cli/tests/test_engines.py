@@ -48,6 +48,13 @@ class Here(Engine):
 
     def cancel(self, tasks):
         pass
+
+
+class Stopped(Here):
+    """Is interrupted."""
+
+    def gather(self, tasks, done):
+        raise KeyboardInterrupt
 '''
 LABELS = ("positive", "negative", "neutral")
 DATA = ("--data", "data.jsonl", "--task", "sentiment")
@@ -109,6 +116,13 @@ def test_an_engine_is_entered_once_for_all_models(
     assert (done.exit_code, entered()) == (1, "in out ")
     assert "accuracy" in done.stdout
     assert "39 examples without a prediction" in done.stderr
+
+
+def test_an_engine_is_left_when_it_is_interrupted(invoke: Invoke) -> None:
+    for verb in ("eval", "validate"):
+        done = invoke(verb, *DATA, "-p", "preds-*", "--engine", "here.py:Stopped")
+        assert done.exit_code != 0
+    assert (entered(), Path("runs").exists()) == ("in out in out ", False)
 
 
 @pytest.mark.parametrize(

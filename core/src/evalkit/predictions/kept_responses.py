@@ -52,7 +52,11 @@ def keep_responses(responses: Responses) -> pl.DataFrame | None:
     if isinstance(path, ShardedPath):
         shards = [*map(keep_responses, path.shards)]
         whole = [each for each in shards if each is not None]
-        return pl.concat(whole) if len(whole) == len(shards) else None
+        if len(whole) < len(shards):
+            return None
+        if any(pl.Binary in each.dtypes for each in whole):  # lines that are not UTF-8
+            whole = [each.cast({LINE: pl.Binary}) for each in whole]
+        return pl.concat(whole)
     try:
         if detect_format(path) in TABLES:
             return pl.concat(read_frames(path, detect_format(path)))

@@ -188,7 +188,8 @@ def _rows(
         outcomes = metric_outcomes(metric, table)
     except MetricError:
         if without.height:  # the metric is refused for these
-            return without
+            others = outcome_rows(position.filter(~is_null), SILENT)
+            return pl.concat([others, without], how="diagonal")
         raise
     if kept is not None:
         kept[metric.name] = outcomes

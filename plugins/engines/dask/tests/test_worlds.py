@@ -4,6 +4,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from s3_servers import seaweedfs
 
 from evalkit.reading import digests
 from evalkit_engines_dask import sources
@@ -74,3 +75,31 @@ def test_scores_do_not_depend_on_the_order_of_rows(seed: int, tmp_path: Path) ->
         world = make_world(folder, seed, 20, is_shuffled)
         found.append(outcome(world, folder / "runs"))
     assert world.is_ordered or differences(*found, reordered=True) == []
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("seaweedfs")
+def test_files_and_the_store_may_lie_in_s3(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with seaweedfs(tmp_path / "seaweedfs") as server:
+        for name, value in server.variables.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
+        client = server.client()
+        client.create_bucket(Bucket="worlds")
+        world = make_world(tmp_path, 13, bucketed=True)
+        for path in (*tmp_path.glob("said*"), *tmp_path.glob("shards/*")):
+            key = str(path.relative_to(tmp_path))
+            client.upload_file(str(path), "worlds", key)
+        names = {"data": "shards/test-*.parquet", "predictions": "said-*.parquet"}
+        far = {key: f"s3://worlds/{names[key]}" for key in names}
+        world = world._replace(arguments=world.arguments | far)
+        known = outcome(world, tmp_path / "known")
+        for bucketed in (False, True):
+            with Dask(
+                workers=2, store="s3://worlds/store", bucketed=bucketed
+            ) as engine:
+                found = outcome(world, tmp_path / f"runs-{bucketed}", engine=engine)
+            assert differences(found, known) == []
+        client.close()

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.columns import all_named
+from evalkit.base.ids import RESPONSES_KEY
 from evalkit.plugins.bound import BoundMetric
 from evalkit.predictions.alignment import Alignment, align
 from evalkit.predictions.preparation import Prepared
@@ -176,21 +177,19 @@ def _inferred(alignment: Alignment) -> Inferred:
 
 def _conformed(alignment: Alignment, known: Inferred) -> Alignment:
     """Bring responses into the types of the whole, with all fields that it has."""
-    rows = len(alignment.statuses)
-    fields = {
-        name: conformed(
-            alignment.fields[name]
-            if name in alignment.fields
-            else pl.Series(name, [None] * rows, dtype),
-            dtype,
-        )
-        for name, dtype in known.types.items()
-        if name != "pred"
-    }
     predictions = conformed(alignment.predictions, known.types.get("pred"))
-    return alignment._replace(
-        predictions=predictions, fields={**alignment.fields, **fields}
-    )
+    nothing = pl.Series([None]).new_from_index(0, len(predictions))
+    fields = {name: nothing for name in known.types if name != "pred"}
+    if RESPONSES_KEY in fields:  # a plain response is its only alternative
+        is_scored = pl.lit(alignment.statuses == "scored")
+        alone = pl.concat_list(pl.lit(predictions)).list.drop_nulls()
+        fields[RESPONSES_KEY] = pl.select(pl.when(is_scored).then(alone)).to_series()
+    fields |= alignment.fields
+    fields = {
+        name: conformed(column.alias(name), known.types.get(name))
+        for name, column in fields.items()
+    }
+    return alignment._replace(predictions=predictions, fields=fields)
 
 
 def _prepared(plan: Plan, found: BucketExamples, alignment: Alignment) -> Prepared:

@@ -1,5 +1,6 @@
 """What takes long: annotators, judges and metrics of one example at a time."""
 
+import os
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from model_servers import Answer, Got, ModelServer, serving
 
 import evalkit
 from evalkit import read_run
-from evalkit.errors import AnnotatorError
+from evalkit.errors import AnnotatorError, EvalkitError
 from evalkit_annotators_columns import Annotators
 from evalkit_engines_dask.cluster import Dask
 
@@ -135,3 +136,70 @@ def test_annotators_say_of_parts_what_they_say_of_all(
             processes, texts = zip(*map(str.split, asked(tmp_path)), strict=True)
             assert sorted(texts) == once
             assert len({*processes}) == 2
+
+
+def test_workers_share_a_slow_metric(engine: Dask, code: str, tmp_path: Path) -> None:
+    metrics = [f"{code}:score_slowly"]
+    known = evaluated(tmp_path, 800, metrics=metrics)
+    (tmp_path / "asked").unlink()
+    found = evaluated(tmp_path, 800, metrics=metrics, engine=engine)
+    assert told(found) == told(known)
+    counts = Counter(line.split()[0] for line in asked(tmp_path))
+    del counts[str(os.getpid())]  # the baselines
+    assert len(counts) == 2
+    assert counts.total() == 800
+    assert min(counts.values()) > 200
+
+
+def test_resources_that_no_worker_has_are_refused(
+    engine: Dask, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "resources", {"gpu": 1})
+    with pytest.raises(EvalkitError, match="no worker has the resources gpu=1"):
+        evaluated(tmp_path, 20, metrics=[f"{code}:score_slowly"], engine=engine)
+    assert not (tmp_path / "asked").exists()
+
+
+def reply(got: Got) -> Answer:
+    time.sleep(0.02)
+    said = {"message": {"content": "good"}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10}
+    return Answer({"choices": [said], "usage": usage})
+
+
+def judged(folder: Path, server: ModelServer, **arguments: Any) -> evalkit.Result:
+    judge = {
+        "annotator": "judge",
+        "model": f"openai:model=m,base_url={server.url}/v1",
+        "rubric": "Is it good or bad?",
+        "prompt": {"user": "{rubric} {response}"},
+        "verdict": {"kind": "label", "values": {"good": 1, "bad": 0}},
+        "asking": {"concurrency": 3, "token_limit": 900},
+    }
+    columns = Annotators({"kind": judge})
+    return evaluated(folder, 160, columns=columns, **arguments)
+
+
+@pytest.mark.slow
+def test_limits_of_a_judge_hold_for_all_workers(
+    engine: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
+    with serving(reply) as server:
+        found = judged(tmp_path, server, engine=engine)
+        assert (len(server.got), server.most_at_once) == (80, 3)
+        again = judged(tmp_path, server)
+        assert len(server.got) == 80  # the cache has them
+        for run in (found, again):
+            del run.record.columns[0].details["seconds"]  # type: ignore[attr-defined]
+            del run.record.columns[0].details["conclusions"]  # type: ignore[attr-defined]
+        assert found.record.columns == again.record.columns
+        assert found.fingerprint == again.fingerprint
+        server.answers = lambda got: Answer({}, status=401)
+        monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "other"))
+        texts = []
+        for each in (None, engine):
+            with pytest.raises(AnnotatorError, match="wants a key") as raised:
+                judged(tmp_path, server, engine=each)
+            texts.append(str(raised.value))
+        assert texts[0] == texts[1]

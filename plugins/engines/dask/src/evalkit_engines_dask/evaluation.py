@@ -65,13 +65,7 @@ from evalkit_engines_dask.merging import (
 )
 from evalkit_engines_dask.plan import Inferred, Plan, Survey, Task
 from evalkit_engines_dask.responses import ResponsePart, read_part, reader_of
-from evalkit_engines_dask.scoring import (
-    Key,
-    Scored,
-    edges_of,
-    numbers_of,
-    score_bucket,
-)
+from evalkit_engines_dask.scoring import Key, Scored, edges_of, numbers_of, score_bucket
 from evalkit_engines_dask.sources import (
     PART_BYTES,
     Source,
@@ -352,10 +346,12 @@ class _Run:
         scored = self._score_buckets(files, buckets, None)
         whole = merge_inferred(scored)
         others = [n for n in buckets if scored[n].inferred != whole]
-        if self._asked.computed_columns and self._asked.metrics and not whole.is_refused:
-            self._columns = columns = self._compute_columns()
-            numbers = numbers_of(self._plan, columns.prepared)
-            whole, others = whole._replace(edges=edges_of(numbers)), [*buckets]
+        if self._asked.computed_columns is not None:
+            others = [*buckets]
+            if self._asked.metrics and not whole.is_refused:
+                self._columns = self._compute_columns()
+                numbers = numbers_of(self._plan, self._columns.prepared)
+                whole = whole._replace(edges=edges_of(numbers))
         again = self._score_buckets(files, others, whole)
         for number, each in zip(others, again, strict=True):
             scored[number] = each

@@ -27,10 +27,7 @@ from evalkit.scoring.records import MetricScores, Outcomes, takes_no_prediction
 from evalkit.scoring.table import ListsGiven
 from evalkit.scoring.tally import Tallies
 from evalkit.scoring.tallying import tally_table
-from evalkit.workflows.evaluation_steps import (
-    columns_to_cross,
-    cross_examples,
-)
+from evalkit.workflows.evaluation_steps import columns_to_cross, cross_examples
 from evalkit_engines_dask.columns import with_columns
 from evalkit_engines_dask.data import BucketExamples, bucket_examples
 from evalkit_engines_dask.plan import Inferred, Plan, Task
@@ -124,17 +121,18 @@ def score_bucket(
     prepared = _prepared(plan, found, alignment)
     refused = alignment.refusal(options.policies)
     is_refused = bool(refused) or (inferred is not None and inferred.is_refused)
-    is_refused = is_refused or not plan.asked.metrics
+    has_stage = plan.asked.computed_columns is not None
+    is_refused = is_refused or not plan.asked.metrics or (has_stage and columns is None)
     if columns is not None:
         alignment = with_columns(alignment, load(task.store, columns))
         prepared = prepared._replace(alignment=alignment)
-    elif plan.asked.computed_columns is not None:
-        is_refused = True
     numbers = numbers_of(plan, prepared)
     own = own._replace(edges=edges_of(numbers), is_refused=bool(refused))
     own = own._replace(unanswered=_has_unanswered(plan, prepared.alignment))
     whole = (inferred or own).whole(survey.facets)
-    crossed = cross_examples(plan.asked, prepared, whole)
+    crossed = {}
+    if inferred is not None or not has_stage:  # else columns may be missing
+        crossed = cross_examples(plan.asked, prepared, whole)
     grouped = Parts(plan.asked, prepared, GroupSizes((), []), crossed)
     outcomes: dict[str, Outcomes] = {}
     tallies = None if is_refused else _tallies(plan, grouped, outcomes)

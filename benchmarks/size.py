@@ -26,7 +26,8 @@ CORE = Path("core/src/evalkit")
 DATA = "templates"
 """Folders of Python that is data: it is copied into new packages, never imported."""
 
-GENERATED = ("cli.md", "coverage.md", "authoring/mistakes.md", "reference/hooks.md")
+REFERENCE = ("reference/hooks.md", "reference/laws.md")
+GENERATED = ("cli.md", "coverage.md", "authoring/mistakes.md", *REFERENCE)
 """Pages of `docs` that a script writes as a whole."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -9,11 +9,7 @@ from evalkit import Score
 from evalkit.reporting import DRAWS_BY_METHOD
 from evalkit_analysis_compare import ComparedScore
 from evalkit_cli.printing.comparison_report import show_compared_interval
-from evalkit_cli.printing.digits import (
-    bound_decimals,
-    decimals,
-    show_bounds,
-)
+from evalkit_cli.printing.digits import bound_decimals, decimals, show_bounds
 from evalkit_cli.printing.score_cells import show_interval, show_value
 
 

@@ -81,6 +81,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             {"id": row["uid"], "label": LABELS[0]} for row in rows[n * 10 : n * 10 + 10]
         ]
         write(f"preds-{n:05}-of-00004.jsonl", some)
+    write("empty.jsonl", [])
     write("bad.jsonl", [{"id": "e1", "label": "bad"}, {"id": "x", "label": LABELS[0]}])
 
 
@@ -156,7 +157,17 @@ def test_an_engine_that_is_not_installed_names_its_distribution(
     assert "Install evalkit-engines-dask" in done.stderr
 
 
-@pytest.mark.parametrize("files", [[], ["bad.jsonl"], ["preds-*", "bad.jsonl"]])
+@pytest.mark.parametrize(
+    "files",
+    [
+        [],
+        ["bad.jsonl"],
+        ["preds-*", "bad.jsonl"],
+        ["empty.jsonl"],
+        ["absent.jsonl"],
+        ["."],
+    ],
+)
 def test_validate_says_the_same_with_an_engine(
     invoke: Invoke, files: list[str]
 ) -> None:

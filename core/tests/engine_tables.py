@@ -121,9 +121,7 @@ def make_groups(
 
 
 def make_evidence(
-    metric: Any,
-    table: ScoringTable,
-    groups: Groups | None = None,
+    metric: Any, table: ScoringTable, groups: Groups | None = None
 ) -> Evidence:
     """Make the evidence of a metric, as scoring does."""
     one = bound(metric)
@@ -132,10 +130,7 @@ def make_evidence(
 
 
 def scored(
-    metric: Any,
-    table: ScoringTable,
-    groups: Groups | None = None,
-    **settings: Any,
+    metric: Any, table: ScoringTable, groups: Groups | None = None, **settings: Any
 ) -> MetricScores:
     """Score a table with one metric, which must not fail."""
     found = score_metric(

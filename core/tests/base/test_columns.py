@@ -5,10 +5,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evalkit.base.columns import (
-    frame_of,
-    to_series,
-)
+from evalkit.base.columns import frame_of, to_series
 
 
 @pytest.mark.parametrize(

@@ -234,11 +234,7 @@ def test_clusters_that_tell_little_are_noticed(
     [
         (["person"], 5, ["4 examples without a value of person: each"]),
         (["person", "same"], 5, ["4 examples without a value of person or same: each"]),
-        (
-            ["same", "empty"],
-            8,
-            ["8 examples without a value of same or empty"],
-        ),
+        (["same", "empty"], 8, ["8 examples without a value of same or empty"]),
         (["empty"], 8, ["8 examples without a value of empty: each"]),
     ],
 )

@@ -125,10 +125,7 @@ def test_the_data_sets_converter_wins_over_the_tasks(own: bool) -> None:
 @pytest.mark.parametrize(
     ("declared", "missing"),
     [
-        (
-            {"answer": "lable"},
-            "no example has 'lable' (the right answer, by",
-        ),
+        ({"answer": "lable"}, "no example has 'lable' (the right answer, by"),
         ({"answer": "label", "tags": "tgas"}, '"tgas"'),
         ({"answer": "label", "tags": {"kind": "kinds"}}, '"kinds"'),
         ({"answer": "label", "id": "case"}, '"case"'),

@@ -265,10 +265,7 @@ class Here:
 @pytest.mark.parametrize("word", ["raise", "odd", "local"])
 @pytest.mark.parametrize("helpers", [None, Here()])
 def test_the_traceback_of_a_row_that_is_left_out_is_logged(
-    word: str,
-    helpers: Any,
-    load: Callable[..., Any],
-    caplog: pytest.LogCaptureFixture,
+    word: str, helpers: Any, load: Callable[..., Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     """`--traceback` showed none of a row, and a worker lost that of all rows."""
     caplog.set_level("DEBUG", logger="evalkit")

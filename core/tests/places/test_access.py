@@ -354,10 +354,7 @@ def plugins(
             r"put of fails://b/x failed with .*OSErro",
         ),
         (lambda: exists("other://b/x"), "must be a subclass of evalkit.places.Place"),
-        (
-            lambda: exists("unmade://b/x"),
-            r"constructing it failed with Runtim",
-        ),
+        (lambda: exists("unmade://b/x"), r"constructing it failed with Runtim"),
     ],
 )
 def test_a_mistake_of_a_plugin_is_said_of_it(

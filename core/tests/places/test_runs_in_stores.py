@@ -68,10 +68,7 @@ def test_a_run_of_parts_is_written_from_their_store(
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        *("latest", "m", "m@mini", "{id}", "{start}", "{path}", "{path}/run.json"),
-    ],
+    "name", [*("latest", "m", "m@mini", "{id}", "{start}", "{path}", "{path}/run.json")]
 )
 def test_it_is_found_by_every_name(store: MemoryStore, name: str) -> None:
     result = run()

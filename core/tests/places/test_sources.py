@@ -75,10 +75,7 @@ def test_cache_comes_second(folders: Folders) -> None:
 
 @pytest.mark.parametrize("value", [None, ""])
 def test_cache_is_used_where_the_users_folder_is_unset_or_empty(
-    folders: Folders,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    value: str | None,
+    folders: Folders, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str | None
 ) -> None:
     # "" must not mean the current folder, where such a file lies too
     monkeypatch.chdir(tmp_path)

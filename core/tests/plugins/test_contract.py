@@ -10,9 +10,7 @@ from evalkit import hookimpl
 from evalkit.errors import PluginContractError, PluginError, PluginLoadError
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
-from evalkit.plugins.contract import (
-    with_article,
-)
+from evalkit.plugins.contract import with_article
 from evalkit.plugins.kinds import kind_named
 from evalkit.plugins.registry import bind
 
@@ -43,10 +41,7 @@ WHOLE: dict[str, dict[str, Any]] = {
     "metrics": {"score_example": lambda self, prediction, target: 1.0},
     "perturbations": PERTURBATION,
     "observers": {"before_load": lambda self, dataset: None},
-    "adapters": {
-        "version": "1",
-        "adapt_row": lambda self, row, number: [row],
-    },
+    "adapters": {"version": "1", "adapt_row": lambda self, row, number: [row]},
 }
 BASES: dict[str, type] = {
     "tasks": evalkit.TaskIO,

@@ -139,9 +139,7 @@ def test_looking_imports_no_plugin_and_nothing_heavy(fake_distribution: Any) -> 
     assert done.stdout == "20\n[]\n[]\n"
 
 
-def test_a_group_that_is_nearly_one_of_ours_is_reported(
-    fake_distribution: Any,
-) -> None:
+def test_a_group_that_is_nearly_one_of_ours_is_reported(fake_distribution: Any) -> None:
     near = {
         "evalkit.metric": "evalkit.metrics",
         "evalkit_metrics": "evalkit.metrics",

@@ -8,10 +8,7 @@ from typing import Any
 
 import pytest
 
-from evalkit.errors import (
-    DataError,
-    UnknownPluginError,
-)
+from evalkit.errors import DataError, UnknownPluginError
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
 
@@ -56,12 +53,7 @@ def test_each_is_told_values_of_its_own(fake_distribution: Make) -> None:
     )
     given = copy.deepcopy(SCORES)
     found.tell(
-        "after_scoring",
-        dataset="d",
-        model="m",
-        scores=given,
-        overall=[],
-        groups=[],
+        "after_scoring", dataset="d", model="m", scores=given, overall=[], groups=[]
     )
     assert given == SCORES
     told = __import__(found._observers[0].plugin.__class__.__module__).TOLD

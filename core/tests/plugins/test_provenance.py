@@ -132,9 +132,7 @@ def test_objects_that_one_piece_of_code_makes_differ_by_their_values(make: Any) 
     assert describe(1) == describe(1) != describe(2)
 
 
-def test_a_function_is_described_by_the_module_it_is_in(
-    fake_distribution: Any,
-) -> None:
+def test_a_function_is_described_by_the_module_it_is_in(fake_distribution: Any) -> None:
     fake = fake_distribution(
         "def get_one(predictions, targets):\n    return 1.0\n",
         {"evalkit.metrics": {"one": "get_one"}},
@@ -148,14 +146,7 @@ def test_the_environment_names_what_computes() -> None:
     assert found.pop("python") == platform.python_version()
     assert found == {
         name: importlib.metadata.version(name)
-        for name in (
-            "evalkit-core",
-            "numpy",
-            "polars",
-            "pyarrow",
-            "pydantic",
-            "pluggy",
-        )
+        for name in ("evalkit-core", "numpy", "polars", "pyarrow", "pydantic", "pluggy")
     }
 
 

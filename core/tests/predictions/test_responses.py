@@ -152,8 +152,7 @@ class TestAdapter:
         assert self.adapt(adapter, response) == ({"id": "b", "answer": "X"}, None, None)
 
     @pytest.mark.parametrize(
-        "error",
-        [ValueError("no such label"), KeyError("out"), TypeError("x")],
+        "error", [ValueError("no such label"), KeyError("out"), TypeError("x")]
     )
     def test_a_response_that_the_adapter_refuses_is_kept_with_the_reason(
         self, error: BaseException
@@ -381,10 +380,7 @@ class TestPrediction:
 
 def test_a_statement_over_several_lines_is_quoted_whole() -> None:
     def fail() -> None:
-        raise ValueError(
-            "first",
-            "second",
-        )
+        raise ValueError("first", "second")
 
     with pytest.raises(ValueError, match="first") as caught:
         fail()

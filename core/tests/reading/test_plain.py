@@ -114,10 +114,7 @@ def test_a_line_of_broken_bytes_is_unreadable_and_no_other(
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_a_line_that_is_too_long_is_one_unreadable_line(
-    tmp_path: Path,
-    plan: ColumnPlan | None,
-    place: int,
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, plan: ColumnPlan | None, place: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(byte_streams, "BLOCK_BYTES", 10)
     monkeypatch.setattr(byte_streams, "MOST_LINE_BYTES", 50)

@@ -204,11 +204,7 @@ def test_a_value_of_a_type_that_json_lacks_is_shown_to_the_task() -> None:
         pl.Series("label", [day, None, Decimal("1.5")], dtype=pl.Object)
     )
     values = [row.values for row in only(frame).rows]
-    assert [row is not None and row.get("label") for row in values] == [
-        day,
-        None,
-        1.5,
-    ]
+    assert [row is not None and row.get("label") for row in values] == [day, None, 1.5]
 
 
 def _write(path: Path, frame: pl.DataFrame) -> Format:

@@ -250,9 +250,7 @@ def test_the_stored_table_gives_the_stored_scores(
     assert {n for *_, n in stored} >= {3 if options in ({}, WRONG) else 1}
 
 
-def test_the_table_holds_what_metrics_may_ask_for(
-    saved: Callable[..., Result],
-) -> None:
+def test_the_table_holds_what_metrics_may_ask_for(saved: Callable[..., Result]) -> None:
     rows = [RIGHT[2], {"id": "1", "label": None}, {"id": "2", "label": 5}]
     result = saved(rows, on_invalid="skip")
     table = stored_scoring_table(read_run(path_of(result)))

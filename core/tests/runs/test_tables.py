@@ -47,10 +47,7 @@ def test_all_examples_are_there_and_those_that_count(
     assert len(measured.everything.ids) == measured.everything.frame.height == 120
     assert measured.counted.sum() == measured.table.frame.height == 100
     assert measured.everything.clusters is not None
-    assert measured.everything.context[:2] == (
-        ("hateful", "neutral", "other"),
-        "one",
-    )
+    assert measured.everything.context[:2] == (("hateful", "neutral", "other"), "one")
     assert measured.everything.replications == ()
     assert measured.everything.frame.columns == [
         "position",

@@ -79,10 +79,7 @@ ROWS = [("a", "a"), ("a", "b"), ("b", None), ("b", "b")]
 def test_the_worst_come_first_then_the_order_of_the_data() -> None:
     loss = SCORE._replace(metric="loss", unit="nats", scale=1.0, higher_is_better=False)
     found = result(
-        ROWS,
-        [SCORE, loss],
-        hits=[0.5, 0.0, 1.0, 0.0],
-        loss=[0.25, 3.0, 7.0, 3.0],
+        ROWS, [SCORE, loss], hits=[0.5, 0.0, 1.0, 0.0], loss=[0.25, 3.0, 7.0, 3.0]
     )
     hits = find_wrong(found)
     assert (hits.metric, hits.best, hits.n) == ("hits", 1.0, 4)

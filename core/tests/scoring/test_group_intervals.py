@@ -323,9 +323,7 @@ def test_kept_values_are_resampled(clusters: list[int] | None) -> None:
     assert found.interval.method == f"bootstrap{clustered}"
 
 
-def test_many_kept_values_are_not_resampled(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_many_kept_values_are_not_resampled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_intervals, "MOST_KEPT", 59)
     found = main_score(scored(Median, make_table(VALUES)))
     assert str(found.interval.reason).startswith("statistics that keep values are not")

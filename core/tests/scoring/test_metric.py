@@ -283,8 +283,7 @@ def test_bootstrap_intervals_equal_direct_resampling(
 
 
 @pytest.mark.parametrize(
-    ("metric", "method"),
-    [(Hit, "wilson-clustered"), (ExampleMean, "t-clustered")],
+    ("metric", "method"), [(Hit, "wilson-clustered"), (ExampleMean, "t-clustered")]
 )
 def test_clusters_widen_intervals(metric: Any, method: str) -> None:
     values = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0] * 4

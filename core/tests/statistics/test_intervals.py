@@ -299,10 +299,7 @@ def test_one_example_that_moves_a_score_is_flagged() -> None:
 
 def test_the_mean_of_independent_estimates_has_the_interval_of_mover() -> None:
     """Zou and Donner (2008): the roots of summed squares of the parts' distances."""
-    parts = [
-        Interval(0.2, 0.6, 0.1, "wilson"),
-        Interval(0.45, 0.55, 0.025, "wilson"),
-    ]
+    parts = [Interval(0.2, 0.6, 0.1, "wilson"), Interval(0.45, 0.55, 0.025, "wilson")]
     found = mean_of_intervals([0.3, 0.5], parts)
     assert found.low == pytest.approx(0.4 - math.hypot(0.1, 0.05) / 2)
     assert found.high == pytest.approx(0.4 + math.hypot(0.3, 0.05) / 2)

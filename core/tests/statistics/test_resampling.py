@@ -6,11 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evalkit.statistics.resampling import (
-    exact_weights,
-    poisson_weights,
-    unit_keys,
-)
+from evalkit.statistics.resampling import exact_weights, poisson_weights, unit_keys
 
 MASK = 2**64 - 1
 

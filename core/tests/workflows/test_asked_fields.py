@@ -106,10 +106,7 @@ RESPONSES: list[dict[str, Any]] = [
 def test_what_a_metric_asks_for_is_kept_though_the_task_does_not_declare_it() -> None:
     metric, seen = asking("extra", "logprob")
     result = evaluate(RESPONSES, metric)
-    assert seen == [
-        {"extra": "yes", "logprob": -0.5},
-        {"extra": None, "logprob": None},
-    ]
+    assert seen == [{"extra": "yes", "logprob": -0.5}, {"extra": None, "logprob": None}]
     assert result.examples["extra"].to_list() == ["yes", None]
     assert not [notice for notice in result.notices if "'extra'" in notice]
 
@@ -174,11 +171,7 @@ def test_alternatives_keep_their_own_fields() -> None:
             "responses.logprob": [-0.1, -2.5],
             "responses.extra": ["x", None],
         },
-        {
-            "responses": ["a"],
-            "responses.logprob": [None],
-            "responses.extra": [None],
-        },
+        {"responses": ["a"], "responses.logprob": [None], "responses.extra": [None]},
     ]
     assert "responses.logprob" in result.examples.columns
     assert not [notice for notice in result.notices if "does not declare" in notice]

@@ -282,9 +282,7 @@ def get_share(predictions: list[Any], targets: list[Any]) -> float:
     return sum(p == t for p, t in pairs) / len(targets)
 
 
-def test_a_data_set_may_add_scores_of_its_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_data_set_may_add_scores_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{**row, "sure": 0.25} for row in TWO]
     result = evalkit.evaluate("self-scored", rows)
     assert result.metrics == ["hits", "self-scored#rows", "self-scored#sure"]

@@ -46,10 +46,7 @@ class Round(evalkit.Dataset):
         return [{"uid": str(n), "question": f"Why {n}", "label": "a"} for n in range(4)]
 """
 
-POINTS = {
-    "evalkit.tasks": {"asked": "Asked"},
-    "evalkit.datasets": {"round": "Round"},
-}
+POINTS = {"evalkit.tasks": {"asked": "Asked"}, "evalkit.datasets": {"round": "Round"}}
 PREDICTIONS = [{"id": str(n), "label": "a"} for n in range(4)]
 
 

@@ -222,8 +222,7 @@ def test_it_refuses_where_the_data_have_changed(
 ) -> None:
     parent = run("accuracy")
     monkeypatch.setattr(
-        "evalkit.examples.table.fingerprint",
-        lambda *_: DataIdentity("f" * 64, (), ()),
+        "evalkit.examples.table.fingerprint", lambda *_: DataIdentity("f" * 64, (), ())
     )
     with pytest.raises(EvalkitError) as caught:
         evalkit.rescore(parent, ["words"])

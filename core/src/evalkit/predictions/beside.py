@@ -111,7 +111,7 @@ def job_file_name(predictions: str) -> str:
 def read_job(predictions: Any) -> JobFile | None:
     """Read the file beside a file of predictions."""
     file = file_of(predictions)
-    if file is None:
+    if file is None or not Path(file).name:
         return None
     given = local_path(file)
     path = path_beside(given, job_file_name(given.name))

@@ -94,5 +94,5 @@ def restore_responses(
     path = folder / found
     with path.open("wb") as file:
         for line in kept[LINE].cast(pl.Binary):
-            file.write(line)
+            file.write(line.removesuffix(b"\n") + b"\n")  # also where a shard ends
     return path

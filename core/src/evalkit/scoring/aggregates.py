@@ -49,6 +49,11 @@ DESCRIBED = "it is described, without an interval"
 """Reason why the worst group and the gap have no interval of their own."""
 
 NOT_PER_EXAMPLE = "facets are tested by scores of examples, and this score has none"
+MOST_CLUSTERED = 100_000
+"""Examples in clusters up to which tags are permuted."""
+
+MANY_CLUSTERED = f"more than {MOST_CLUSTERED:,} examples in clusters are not permuted"
+
 OVERLAPPING = "examples have several tags of the facet, so that it is not tested"
 
 
@@ -124,6 +129,8 @@ def _p_value(
         return OVERLAPPING
     clusters = None
     parts = [evidence.cells_of(group) for group in facet.groups]
+    if evidence.clustered and facet.n > MOST_CLUSTERED:
+        return MANY_CLUSTERED
     if evidence.clustered:
         members = [evidence.members_of(group) for group in facet.groups]
         parts = [(each.code, np.ones(len(each.code), np.int64)) for each in members]

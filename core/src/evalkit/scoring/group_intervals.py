@@ -12,7 +12,7 @@ metrics of label pairs draw once together, and each has the interval that it has
 from __future__ import annotations
 
 import math
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,7 @@ from evalkit.base.columns import all_named
 from evalkit.scoring.evidence import Evidence
 from evalkit.scoring.finalization import (
     MOST_ENTRIES,
+    MOST_ROWS,
     FinalizedReplicates,
     Sums,
     finalize_replicates,
@@ -245,12 +246,51 @@ class GroupIntervals:
         if group not in self._drawn:
             tag = evidence.tags[group] or "all"
             self._advance(f"{evidence.metric.name}: {tag}")
-            has_pairs = self._draws_pairs(group)
-            count = REPLICATES + 1 if has_pairs else REPLICATES
-            draw = self._pairs.drawn if has_pairs else partial(draw_units, evidence)
-            sums: Sums = draw(group)
-            self._drawn[group] = finalize_replicates(evidence.finalizer, count, sums)
+            if self._draws_pairs(group):
+                self._drawn |= self._finalize_pairs(group)
+            else:
+                sums = draw_units(evidence, group)
+                drawn = finalize_replicates(evidence.finalizer, REPLICATES, sums)
+                self._drawn[group] = drawn
         return self._drawn[group]
+
+    def _finalize_pairs(self, group: int) -> dict[int, FinalizedReplicates]:
+        """Finalize a group together with others of equal cells, as many as fit.
+
+        Calls of `finalize_counts` take most of the time of small groups.
+        """
+        finalizer, count = self._evidence.finalizer, REPLICATES + 1
+        part = self._pairs.drawn(group)
+        parts = {group: part}
+        if finalizer.takes_counts:
+            others = [g for g in self._equal_cells[group] if g not in self._drawn]
+            for other in others[: MOST_ROWS // part.counts.size]:
+                parts[other] = self._pairs.drawn(other)
+        counts = np.concatenate([part.counts for part in parts.values()])
+        together = part._replace(counts=counts)
+        found = finalize_replicates(finalizer, len(counts), together)
+        if found.reason:  # one group that fails does not touch the others
+            return {group: finalize_replicates(finalizer, count, part)}
+        return {
+            each: FinalizedReplicates(
+                {
+                    score: values[place * count : (place + 1) * count]
+                    for score, values in found.values.items()
+                },
+                count,
+            )
+            for place, each in enumerate(parts)
+        }
+
+    @cached_property
+    def _equal_cells(self) -> dict[int, list[int]]:
+        """The groups with the same cells of label pairs as each group."""
+        by_cells: dict[tuple[Pair, ...], list[int]] = {}
+        for group, n in enumerate(self._evidence.n.tolist()):
+            if n > 1 and self._draws_pairs(group) and self._is_drawn(group):
+                cells = tuple(smoothed_counts(self._pairs.of(group)))
+                by_cells.setdefault(cells, []).append(group)
+        return {group: groups for groups in by_cells.values() for group in groups}
 
 
 def draw_units(evidence: Evidence, group: int, draw: Draw | None = None) -> Sums:

@@ -18,10 +18,7 @@ FOLDER = Path(__file__).parent / "helm"
 STATE = FOLDER / "scenario_state.json"
 STATS = FOLDER / "per_instance_stats.json"
 NAMES = {"input": "statement", "target": "label"}
-EXAMPLES = [
-    {"kind": "helm-instances"},
-    {"kind": "Rename", "configuration": NAMES},
-]
+EXAMPLES = [{"kind": "helm-instances"}, {"kind": "Rename", "configuration": NAMES}]
 
 
 def adapted(path: Path, adapter: str) -> list[Any]:

@@ -91,10 +91,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_another_content_is_another_hash(folder: Path) -> None:
-    data = [
-        {"kind": "hf-dataset"},
-        {"kind": "Rename", "configuration": {"key": "uid"}},
-    ]
+    data = [{"kind": "hf-dataset"}, {"kind": "Rename", "configuration": {"key": "uid"}}]
     said = [{"id": f"r{number}", "label": "positive"} for number in range(1, 5)]
 
     def sha256() -> str:
@@ -108,10 +105,7 @@ def test_another_content_is_another_hash(folder: Path) -> None:
     assert sha256() != before
 
 
-NAMED = [
-    {"kind": "hf-dataset"},
-    {"kind": "Rename", "configuration": {"key": "uid"}},
-]
+NAMED = [{"kind": "hf-dataset"}, {"kind": "Rename", "configuration": {"key": "uid"}}]
 SAID = [{"id": f"r{number}", "label": "positive"} for number in range(1, 5)]
 
 

@@ -230,10 +230,7 @@ def test_macro_f1_of_two_runs_is_planned_by_their_comparison() -> None:
         ({"detect": math.nan}, "must be above 0, got nan"),
         ({"detect": 2.0}, "is stored as 0 to 1, so the .* below 1, got 2"),
         ({"detect": 0.9}, "must be at most 0.7, got 0.9"),
-        (
-            {"detect": 0.1, "tags": 0},
-            "a whole number of at least 1, got 0",
-        ),
+        ({"detect": 0.1, "tags": 0}, "a whole number of at least 1, got 0"),
         ({"detect": 0.1, "power": 0.05}, "below the power, 0.05, got 0.05 .conf"),
         ({"detect": 0.1, "confidence": 1.0}, "confidence must be between 0 and 1"),
         ({"detect": 0.1, "confidence": 0.01}, "power, 0.8, got 0.99 .confidence"),

@@ -6,11 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evalkit_analysis_ratings.ranks import (
-    Columns,
-    rank_ranges,
-    rate,
-)
+from evalkit_analysis_ratings.ranks import Columns, rank_ranges, rate
 
 NAN = float("nan")
 

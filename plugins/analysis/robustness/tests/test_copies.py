@@ -60,11 +60,7 @@ class TestRefusals:
             ({"perturbation": True}, SchemaError, "perturbation: must be a text"),
             ({"input_id": "9"}, AlignmentError, r"rows are copies .*'2_i' of '9'"),
             ({"uid": "3"}, AlignmentError, "have the uids of examples of .*'3'"),
-            (
-                {"text": ...},
-                SchemaError,
-                "no example has 'text'; the data has",
-            ),
+            ({"text": ...}, SchemaError, "no example has 'text'; the data has"),
             ({"label": "Z"}, SchemaError, "must be one of the labels A, B, C"),
             ({"tags": "x"}, SchemaError, "tags"),
             ({"tags": [1]}, SchemaError, "tags"),
@@ -180,10 +176,7 @@ class TestSelection:
 class TestTags:
     @pytest.mark.slow
     def test_a_copy_has_its_own_tags_or_its_originals(self) -> None:
-        rows = [
-            changed(COPIES[0], tags=["z", "z"]),
-            changed(COPIES[1], tags=...),
-        ]
+        rows = [changed(COPIES[0], tags=["z", "z"]), changed(COPIES[1], tags=...)]
         result = score(rows)
         tags = {s.tag for s in scores_of(result) if s.computed_on == "drop"}
         assert tags == {None, "z", "y"}

@@ -34,11 +34,7 @@ E, N, C = "a", "b", "c"
 
 GOLD = [example("1", E), example("2", E), example("3", N)]
 SAID = answers(**{"1": E, "2": C, "3": C})
-COPIES = [
-    copy("1_x", GOLD[0]),
-    copy("1_y", GOLD[0]),
-    copy("2_x", GOLD[1], label=N),
-]
+COPIES = [copy("1_x", GOLD[0]), copy("1_y", GOLD[0]), copy("2_x", GOLD[1], label=N)]
 SAID_OF_COPIES = answers(**{"1_x": E, "1_y": N, "2_x": C})
 
 

@@ -68,12 +68,7 @@ def test_intervals_of_independent_datasets_add_up(three: Any) -> None:
     found = cell(board).score
     assert found.ci_method == "mover"
     assert found[5:9] == pytest.approx(
-        (
-            mean,
-            math.hypot(*(s * p.se for s, p in pairs)),
-            mean - low,
-            mean + high,
-        )
+        (mean, math.hypot(*(s * p.se for s, p in pairs)), mean - low, mean + high)
     )
 
 

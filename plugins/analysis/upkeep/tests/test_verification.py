@@ -263,8 +263,7 @@ def test_data_that_have_changed_are_named(
 ) -> None:
     path = run("accuracy", "words")
     monkeypatch.setattr(
-        "evalkit.examples.table.fingerprint",
-        lambda *_: DataIdentity("f" * 64, (), ()),
+        "evalkit.examples.table.fingerprint", lambda *_: DataIdentity("f" * 64, (), ())
     )
     found = verify(path)
     assert found.data == "changed"

@@ -184,7 +184,7 @@ def test_all_of_a_file_is_checked_without_a_model(bench: Any) -> None:
     )
     found = json.loads(run("validate", "bench.yaml", "--json").stdout)
     assert [each["dataset"] for each in found] == [
-        *("bench.yaml:language=en", "bench.yaml:language=th"),
+        *("bench.yaml:language=en", "bench.yaml:language=th")
     ]
 
 

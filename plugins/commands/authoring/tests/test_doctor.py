@@ -14,11 +14,7 @@ from click.testing import CliRunner, Result
 
 from evalkit_cli.main import cli
 from evalkit_commands_authoring.doctor import names, versions
-from evalkit_commands_authoring.doctor.examination import (
-    counts,
-    examine,
-    report,
-)
+from evalkit_commands_authoring.doctor.examination import counts, examine, report
 from evalkit_commands_authoring.doctor.findings import Finding
 from evalkit_commands_authoring.doctor.imports import check_imports, import_all
 from evalkit_commands_authoring.doctor.installed import Environment, Installed
@@ -28,10 +24,7 @@ from evalkit_commands_authoring.doctor.names import (
     check_metadata,
     check_shadowed,
 )
-from evalkit_commands_authoring.doctor.versions import (
-    check_editable,
-    check_left_over,
-)
+from evalkit_commands_authoring.doctor.versions import check_editable, check_left_over
 
 Make = Callable[..., Any]
 METRIC = "def get_short(predictions, targets):\n    return 0.5\n"

@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 
 import evalkit
 from evalkit import Parameters
-from evalkit.errors import (
-    EvalkitError,
-    PluginError,
-    SchemaError,
-    UnknownPluginError,
-)
+from evalkit.errors import EvalkitError, PluginError, SchemaError, UnknownPluginError
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit_commands_perturb import perturb

@@ -106,10 +106,7 @@ def test_classes_that_nobody_declared_are_those_seen_in_the_group(
         ("f1", "made-up", 0.0, None),
         ("precision", "made-up", 0.0, None),
         ("recall", "made-up", None, "no example of the class 'made-up'"),
-        (
-            *("f1", "absent", None),
-            "no example and no prediction of the class 'absent'",
-        ),
+        (*("f1", "absent", None), "no example and no prediction of the class 'absent'"),
         ("precision", "absent", None, "no prediction of the class 'absent'"),
         ("recall", "absent", None, "no example of the class 'absent'"),
     ],

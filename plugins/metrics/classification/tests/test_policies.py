@@ -2,12 +2,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sklearn.metrics import (
-    accuracy_score,
-    f1_score,
-    precision_score,
-    recall_score,
-)
+from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
 
 import evalkit
 

@@ -244,10 +244,7 @@ def test_ranked_numbers_equal_answers_of_another_type() -> None:
 def test_grades_come_from_the_field_or_from_tags(
     reference: dict[str, Any], grade: float
 ) -> None:
-    example = {
-        "documents": ["a"],
-        "references": [reference, {"text": "b", "grade": 1}],
-    }
+    example = {"documents": ["a"], "references": [reference, {"text": "b", "grade": 1}]}
     found = evaluate([example], [["b", "a"]], ["ndcg"])["ndcg"]
     wanted = discounted_gain(["b", "a"], {"a": grade, "b": 1}, 10)
     assert found.value == pytest.approx(wanted)

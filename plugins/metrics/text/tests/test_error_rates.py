@@ -53,10 +53,7 @@ def test_it_is_jiwers_edits_over_the_closest_answers_lengths(
         edits, length = (sum(column) for column in zip(*counted, strict=True))
         if not length:
             parts = {"wer": "words", "cer": "characters"}[name]
-            assert (found.value, found.reason) == (
-                None,
-                f"the answers hold no {parts}",
-            )
+            assert (found.value, found.reason) == (None, f"the answers hold no {parts}")
         else:
             assert found.value == pytest.approx(edits / length, abs=1e-12)
         assert found.n == len(counted)

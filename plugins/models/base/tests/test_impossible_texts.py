@@ -67,11 +67,7 @@ def test_an_impossible_option_is_the_last_one(normalise: str, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("model", "method", "reason"),
     [
-        (
-            Sure(dict.fromkeys(LABELS, NEVER)),
-            "separate",
-            "",
-        ),
+        (Sure(dict.fromkeys(LABELS, NEVER)), "separate", ""),
         (Sure({"Yes": NEVER, "No": NEVER}), "ranking", ""),
         (Sure({"So good!": NEVER}), "language-modelling", ""),
         (Sure({}, alone=NEVER), "calibrated", "a text has the probability 0 where it"),

@@ -230,10 +230,7 @@ BETTER: Mapping[str, Any] = {
         {"role": "user", "content": 'Classify.\nUse "Answer: ANSWER".\n\nx Answer:'}
     ],
     "prompt-008": [
-        {
-            "role": "user",
-            "content": 'Classify.\nUse "Answer: ANSWER".\n\nText:\ngood',
-        },
+        {"role": "user", "content": 'Classify.\nUse "Answer: ANSWER".\n\nText:\ngood'},
         {"role": "assistant", "content": "Answer: A"},
         {"role": "user", "content": "Text:\nx"},
     ],

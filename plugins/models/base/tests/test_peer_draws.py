@@ -65,10 +65,7 @@ def rows(prefix: str, count: int, **more: Any) -> list[dict[str, Any]]:
 
 
 def ask(
-    shots: Mapping[str, Any],
-    train: Sequence[Any],
-    test: Sequence[Any],
-    **more: Any,
+    shots: Mapping[str, Any], train: Sequence[Any], test: Sequence[Any], **more: Any
 ) -> tuple[list[list[str]], Predicted]:
     """Return the statements that each request shows, in the order of the rows."""
     model = Keeping()
@@ -131,12 +128,7 @@ def drawn_by_lm_eval(
     st.booleans(),
 )
 def test_draws_are_those_of_lm_eval(
-    lm_eval_samplers: Any,
-    count: int,
-    size: int,
-    asked: int,
-    seed: int,
-    is_given: bool,
+    lm_eval_samplers: Any, count: int, size: int, asked: int, seed: int, is_given: bool
 ) -> None:
     train, test = rows("t", size), rows("q", asked)
     shots = {"draw": "lm-eval", "count": count, "seed": seed, "spare": is_given}

@@ -114,10 +114,7 @@ def refusal(prompt: Mapping[str, Any] | str | Path, **more: Any) -> str:
         ),
         ({"query": "{question} {"}, "is malformed"),
         ({"query": "What?"}, "query names no field of the input"),
-        (
-            {"query": "{question}", "choices": {"field": "options"}},
-            "",
-        ),
+        ({"query": "{question}", "choices": {"field": "options"}}, ""),
         ({**JOINT, "choices": {"field": "options"}}, "choices.field is 'options'"),
         ({"query": "{question} {labels}"}, "it names {labels}"),
         # a cue that is missing
@@ -149,10 +146,7 @@ def refusal(prompt: Mapping[str, Any] | str | Path, **more: Any) -> str:
             {**JOINT, "query": "{question}"},
             "the query does not list the options; write {choices} into it",
         ),
-        (
-            {"query": "{question}", "method": "ranking"},
-            "write {choice} into it",
-        ),
+        ({"query": "{question}", "method": "ranking"}, "write {choice} into it"),
         ({"query": "{question}\ud800"}, "it holds half of a surrogate pair"),
         (
             {"query": "{question}", "generate": {"max_tokens": True}},
@@ -174,11 +168,7 @@ def refusal(prompt: Mapping[str, Any] | str | Path, **more: Any) -> str:
             "generate.completions is 2, and letters by their probability are read of",
         ),
         (
-            {
-                **JOINT,
-                "choices": {"letters": ["i", "ii"]},
-                "generate": {"logprobs": 2},
-            },
+            {**JOINT, "choices": {"letters": ["i", "ii"]}, "generate": {"logprobs": 2}},
             "the example '1': the first token of 'ii' may be 'i'",
         ),
         (

@@ -60,10 +60,7 @@ def test_inputs_are_sent_and_answers_read_as_they_are(serve: Serve) -> None:
         {"id": "s1", "label": "negative"},
     ]
     bodies = sorted((got.body for got in server.got), key=lambda body: body["uid"])
-    assert bodies == [
-        {"uid": "s0", "statement": "a"},
-        {"uid": "s1", "statement": "b"},
-    ]
+    assert bodies == [{"uid": "s0", "statement": "a"}, {"uid": "s1", "statement": "b"}]
     assert {got.path for got in server.got} == {"/predict"}
     assert predicted.system["model"]["describes"] == {"name": f"{server.url}/predict"}
 

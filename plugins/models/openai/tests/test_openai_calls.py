@@ -8,14 +8,7 @@ import pytest
 from model_servers import ask_openai as ask
 
 from evalkit.errors import EvalkitError
-from evalkit_models_base import (
-    Completion,
-    Message,
-    Reply,
-    Request,
-    Token,
-    Usage,
-)
+from evalkit_models_base import Completion, Message, Reply, Request, Token, Usage
 
 CHAT = Request(
     messages=(

@@ -201,8 +201,7 @@ FATAL: dict[str, tuple[Answer, str]] = {
 
 @pytest.mark.parametrize("name", FATAL)
 def test_what_nothing_would_be_answered_for_ends_it(
-    name: str,
-    serve: Callable[[Callable[[Got], Answer]], ModelServer],
+    name: str, serve: Callable[[Callable[[Got], Answer]], ModelServer]
 ) -> None:
     answer, words = FATAL[name]
     server = serve(lambda got: answer)

@@ -412,9 +412,7 @@ def test_too_many_texts_at_once_end_the_work(
     assert "lower batch_size" in str(reply.error)
 
 
-def test_a_data_set_is_asked_and_scored(
-    models: dict[str, Path],
-) -> None:
+def test_a_data_set_is_asked_and_scored(models: dict[str, Path]) -> None:
     """A run names the weights."""
     prompt = {"method": "separate", "query": "{statement}", "cue": "It is"}
     found = ask_about(models["llama"], prompt)

@@ -9,10 +9,7 @@ from types import ModuleType
 import pytest
 
 from evalkit_commands_perturb import apply_edits
-from evalkit_perturbations_text.typos import (
-    Misspellings,
-    read_misspellings,
-)
+from evalkit_perturbations_text.typos import Misspellings, read_misspellings
 
 
 def change(text: str, prob: float = 1, seed: int = 0) -> str:

@@ -60,10 +60,7 @@ def test_listed_words_and_nothing_else(written: Written) -> None:
     plugin = words(written("words.tsv", "\ufeff" + MAPPING))
     assert swap(
         plugin, "A mosque, the MOSQUE’s imam; Mosque.", "An Imam in New York"
-    ) == [
-        "A church, the CHURCH’s priest; Church.",
-        "An Priest in Paris",
-    ]
+    ) == ["A church, the CHURCH’s priest; Church.", "An Priest in Paris"]
     assert swap(plugin, "new york, York, Yorkshire") == ["Paris, Lyon, Yorkshire"]
 
 

@@ -192,11 +192,7 @@ def test_ocr_slips_are_of_the_table_and_have_no_digit() -> None:
 
 def test_words_are_split_inside() -> None:
     drawn = {change(SplitWords, "that's long six", seed, prob=1) for seed in range(40)}
-    assert drawn == {
-        "that's l ong six",
-        "that's lo ng six",
-        "that's lon g six",
-    }
+    assert drawn == {"that's l ong six", "that's lo ng six", "that's lon g six"}
 
 
 def test_fillers_stand_between_words() -> None:

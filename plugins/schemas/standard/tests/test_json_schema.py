@@ -12,10 +12,7 @@ from pydantic import BaseModel, ValidationError
 from random_models import models, rows_of
 
 from evalkit.errors import SchemaError
-from evalkit_schemas_standard import (
-    json_schema,
-    model_from_json_schema,
-)
+from evalkit_schemas_standard import json_schema, model_from_json_schema
 
 NOT_SAID = ("date", "time", "duration", "uuid", "binary", "uniqueItems", "decimal")
 """JSON Schema takes formats for notes, and pydantic makes a set of equal elements."""

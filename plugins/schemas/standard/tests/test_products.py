@@ -1,13 +1,7 @@
 from typing import Any
 
 import pytest
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from evalkit.errors import SchemaError
 from evalkit_schemas_standard import product

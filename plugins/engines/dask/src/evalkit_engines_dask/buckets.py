@@ -58,6 +58,6 @@ def write_buckets(
     return {
         number: save(store, f"{folder}/{number}", piece(rows))
         for number, rows in zip(
-            numbers.tolist(), np.split(order, starts[1:]), strict=True
+            numbers.tolist(), np.split(order, starts[1:]), strict=len(bucket) > 0
         )
     }

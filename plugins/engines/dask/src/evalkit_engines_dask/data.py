@@ -24,6 +24,7 @@ from evalkit.scoring.grouping import facets_of
 from evalkit.statistics.resampling import unit_keys
 from evalkit_engines_dask.buckets import Rows, bucket_of, write_buckets
 from evalkit_engines_dask.plan import Survey, Task
+from evalkit_engines_dask.sources import on_this_machine
 from evalkit_engines_dask.store import load
 from evalkit_engines_dask.types import common_type, conformed, conformed_frame, type_of
 
@@ -87,6 +88,7 @@ def load_part(
     """
     plan = task.load()
     asked = plan.asked
+    path = None if path is None else on_this_machine(path)
     examples = load_examples(
         *(asked.dataset, asked.task, asked.split, plan.columns, path, limit),
         is_part=True,

@@ -14,9 +14,9 @@ from typing import Any
 
 from evalkit.base.progress import Progress, cancelling
 from evalkit.diagnosis import Diagnosis
-from evalkit.errors import AlignmentError, EvalkitError, MetricError
+from evalkit.errors import AlignmentError, DataError, EvalkitError, MetricError
 from evalkit.examples.fingerprints import DataIdentity
-from evalkit.examples.table import Examples
+from evalkit.examples.table import Examples, load_examples
 from evalkit.places import is_remote, join
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import describe_component, describe_core
@@ -181,6 +181,7 @@ class _Run:
     ) -> None:
         self._engine, self._asked, self._given = engine, asked, source
         self._progress = progress
+        self._data: Source | None = None
         rows = changed_by(source.predictions, asked.stage)
         job = read_job(rows)
         self._predictions = rows
@@ -191,14 +192,23 @@ class _Run:
 
     def evaluate(self) -> tuple[Result, Sequence[str]]:
         """Do all steps; return the result, and why it is refused."""
-        partition = self._survey()
-        return self._merge(partition, *self._score_all())
+        return self._merge(*self._all_parts())
 
     def match(self) -> tuple[Examples, Alignment]:
         """Do all steps but those of metrics."""
-        self._survey()
-        self._alignment = self._add_up(*self._score_all())
+        _, parts, scored = self._all_parts()
+        self._alignment = self._add_up(parts, scored)
         return self._diagnosed()
+
+    def _all_parts(self) -> tuple[PartitionPlan, list[ResponsePart], list[Scored]]:
+        """Read and score all parts."""
+        try:
+            return self._survey(), *self._score_all()
+        except DataError:
+            if self._data is not None and self._data.bytes <= PART_BYTES:
+                # its error names the rows of the whole
+                load_examples(self._asked.dataset, self._asked.task, self._asked.split)
+            raise
 
     def _survey(self) -> PartitionPlan:
         """Read the data, and find out what is known of all examples."""
@@ -208,15 +218,15 @@ class _Run:
         self._progress("hashing the files", 0.0)
         self._watched = [SteadyFile(each) for each in (data, path) if each is not None]
         stages = self._asked.dataset.pipeline, self._asked.stage
-        of_data, self._source = read_sources(
+        self._data, self._source = read_sources(
             self._engine, [data, path], [stage is not None for stage in stages]
         )
         self._task = self._task._replace(
-            buckets=self._count(of_data, self._source),
+            buckets=self._count(self._data, self._source),
             is_bucketed=self._engine.bucketed,
         )
         self._share(self._plan)
-        survey = self._load(of_data)
+        survey = self._load(self._data)
         plan = self._plan._replace(survey=survey)
         context = survey.context._replace(job=plan.job)
         partition = PartitionPlan(self._asked, context)

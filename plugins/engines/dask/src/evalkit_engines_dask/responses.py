@@ -20,6 +20,7 @@ from evalkit.reading.rows import Block, Row
 from evalkit_engines_dask.buckets import Rows, bucket_of, write_buckets
 from evalkit_engines_dask.data import answers_of, refuse_other_buckets
 from evalkit_engines_dask.plan import Plan, Task
+from evalkit_engines_dask.sources import on_this_machine
 from evalkit_engines_dask.store import attempt, load, written
 
 
@@ -81,6 +82,8 @@ def read_part(task: Task, number: int, predictions: Predictions) -> ResponsePart
     """
     plan = task.load()
     assert plan.survey is not None
+    if isinstance(predictions, Path):
+        predictions = on_this_machine(predictions)
     known = plan.survey.examples
     reader = reader_of(plan, known)
     undeclared: Counter[str] = Counter()

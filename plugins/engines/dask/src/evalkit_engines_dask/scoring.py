@@ -14,6 +14,7 @@ from evalkit.base.columns import all_named
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.plugins.bound import BoundMetric
 from evalkit.predictions.alignment import Alignment, align
+from evalkit.predictions.alternatives import OF_ALTERNATIVES
 from evalkit.predictions.preparation import Prepared
 from evalkit.predictions.problems import Problem
 from evalkit.predictions.table import scoring_table
@@ -37,6 +38,7 @@ from evalkit_engines_dask.responses import (
     keep_part,
     reader_of,
 )
+from evalkit_engines_dask.sources import on_this_machine
 from evalkit_engines_dask.store import attempt, load, save, written
 from evalkit_engines_dask.types import conformed, type_of
 
@@ -104,8 +106,10 @@ def score_bucket(
     kept, blocks = None, bucket_blocks(task, files)
     if task.is_bucketed and files:
         ((offset, file),) = files
-        kept = keep_part(task, bucket, Path(file))
-        read = bucketed_blocks(task, bucket, Path(file), reader)
+        assert isinstance(file, Path)
+        here = on_this_machine(file)
+        kept = keep_part(task, bucket, here)
+        read = bucketed_blocks(task, bucket, here, reader)
         blocks = (block.moved(offset) for block in read)
     alignment = align(
         found.examples.frame["id"],
@@ -177,11 +181,17 @@ def _conformed(alignment: Alignment, known: Inferred) -> Alignment:
     """Bring responses into the types of the whole, with all fields that it has."""
     predictions = conformed(alignment.predictions, known.types.get("pred"))
     nothing = pl.Series([None]).new_from_index(0, len(predictions))
-    fields = {name: nothing for name in known.types if name != "pred"}
-    if RESPONSES_KEY in fields:  # a plain response is its only alternative
-        is_scored = pl.lit(alignment.statuses == "scored")
-        alone = pl.concat_list(pl.lit(predictions)).list.drop_nulls()
-        fields[RESPONSES_KEY] = pl.select(pl.when(is_scored).then(alone)).to_series()
+    is_scored = pl.lit(alignment.statuses == "scored")
+    fields = {}
+    for name in known.types.keys() - {"pred"}:
+        only = None  # a plain response is its only alternative
+        if name == RESPONSES_KEY:
+            only = pl.concat_list(pl.lit(predictions)).list.drop_nulls()
+        elif name.startswith(OF_ALTERNATIVES):
+            own = alignment.fields.get(name.removeprefix(OF_ALTERNATIVES), nothing)
+            only = pl.concat_list(pl.lit(own))
+        filled = pl.when(is_scored).then(only)
+        fields[name] = nothing if only is None else pl.select(filled).to_series()
     fields |= alignment.fields
     fields = {
         name: conformed(column.alias(name), known.types.get(name))

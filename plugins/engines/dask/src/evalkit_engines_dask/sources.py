@@ -12,6 +12,7 @@ import polars as pl
 from evalkit.errors import DataError
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
 from evalkit.examples.rows import ExampleRows
+from evalkit.places import FetchedPath
 from evalkit.plugins.bound import BoundDataset
 from evalkit.reading.digests import (
     BlockFacts,
@@ -22,8 +23,9 @@ from evalkit.reading.digests import (
 )
 from evalkit.reading.file_parts import FilePart
 from evalkit.reading.formats import Format, detect_format, is_data_set
+from evalkit.reading.given_rows import local_path
 from evalkit.reading.sharded import files_of
-from evalkit.reading.streams import has_plain_bytes
+from evalkit.reading.streams import has_plain_bytes, refuse_other_than_file
 from evalkit_engines_dask.tasks import Tasks
 
 PART_BYTES = 64 << 20
@@ -42,6 +44,20 @@ class Source(NamedTuple):
     bytes: int
 
 
+def on_this_machine(path: Path) -> Path:
+    """Return a file of a store where this machine has it; fetch what it lacks."""
+    if not isinstance(path, FetchedPath) or not path.uri or path.local.exists():
+        return path
+    fetched = type(path)(local_path(path.uri), path.uri, path.permanent)
+    vars(fetched).update(vars(path))
+    return fetched
+
+
+def hash_block(file: Path, number: int) -> BlockFacts:
+    """Hash a block of a file."""
+    return read_block(on_this_machine(file), number)
+
+
 def read_sources(
     engine: Tasks, paths: Sequence[Path | None], changed: Sequence[bool]
 ) -> list[Source | None]:
@@ -57,12 +73,13 @@ def read_sources(
     """
     tasks, places = [], []
     for path in filter(None, paths):
-        if is_data_set(path):
+        if path.is_dir():
             continue
         for file in files_of(path):
+            refuse_other_than_file(file)
             for number in range(block_count(file)):
                 name = f"block {number} of {file}"
-                tasks.append(engine.submit(read_block, (file, number), name, {}))
+                tasks.append(engine.submit(hash_block, (file, number), name, {}))
                 places.append((path, file))
     blocks: dict[tuple[Path, Path], list[BlockFacts]] = {}
     for place, facts in zip(places, engine.gather(tasks, _nothing), strict=True):
@@ -85,7 +102,7 @@ def _source(
     parts: list[Path] = []
     numbers: list[int] = []
     hashes, size = [], 0
-    if is_data_set(path):
+    if path.is_dir():  # a data set, or what an adapter reads
         return Source(path, (path,), (0,), (), PART_BYTES)
     for number, file in enumerate(files_of(path)):
         sha256 = join_blocks(blocks[file])

@@ -279,16 +279,6 @@ def many(count: int) -> tuple[list[dict[str, Any]], dict[str, str]]:
     return rows, {f"r{n}": f"Answer {n}." for n in range(count)}
 
 
-def test_asking_ends_once_for_all() -> None:
-    rows, said_of = many(450)
-    with judging(lambda text, got: Answer({}, status=400)) as server:
-        said = declared(server, asking={"concurrency": 1})
-        with pytest.raises(AnnotatorError, match="21 requests failed, and 20 may"):
-            judged(said, rows=rows, said_of=said_of)
-        # 20 may fail; what is under way then is asked
-        assert 20 < len(server.got) <= 25
-
-
 @pytest.mark.slow
 def test_a_limit_of_tokens_is_one_for_all_batches() -> None:
     rows, said_of = many(450)

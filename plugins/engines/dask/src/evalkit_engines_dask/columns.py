@@ -26,7 +26,6 @@ from evalkit.runs.tables import (
 from evalkit_engines_dask.buckets import Rows, bucket_of
 from evalkit_engines_dask.plan import Task
 from evalkit_engines_dask.store import attempt, save
-from evalkit_engines_dask.tasks import Tasks
 
 
 class Columns(NamedTuple):
@@ -41,7 +40,7 @@ class Columns(NamedTuple):
 
 
 def compute_columns(
-    engine: Tasks, asked: Asked, task: Task, prepared: Prepared, progress: Progress
+    engine: Any, asked: Asked, task: Task, prepared: Prepared, progress: Progress
 ) -> Columns:
     """Compute the columns of all rows, and write those of each bucket to the store."""
     stage, (examples, alignment) = asked.computed_columns, prepared[:2]

@@ -20,9 +20,7 @@ from typing import Any
 from evalkit.errors import EvalkitError
 
 _LIBRARIES = ("POLARS_MAX", "RAYON_NUM", "OMP_NUM", "OPENBLAS_NUM", "MKL_NUM")
-ONE_THREAD = {f"{library}_THREADS": "1" for library in _LIBRARIES}
-"""Variables that keep a library from starting a thread for each core."""
-
+_ONE_THREAD = {f"{library}_THREADS": "1" for library in _LIBRARIES}
 _START = "import sys; sys.path[:] = {!r}; import {} as local; local.serve(*{!r})"
 
 _GRACE = 5.0
@@ -30,26 +28,19 @@ _GRACE = 5.0
 
 
 @contextmanager
-def local_cluster(workers: int | None, memory: str | None) -> Iterator[tuple[str, str]]:
-    """Run a scheduler and workers on the loopback address.
-
-    Args:
-        workers: Number of workers. None: as many as cores.
-        memory: Memory at which a worker is ended, such as `2GB`. None: no limit.
+def local_cluster(workers: int | None) -> Iterator[tuple[str, str]]:
+    """Run workers, by default one for each core.
 
     Yields:
-        The address of the scheduler, and a folder that is removed at the end.
-
-    Raises:
-        EvalkitError: The cluster did not start.
+        The address of their scheduler, and a folder that is removed at the end.
     """
     folder = tempfile.mkdtemp(prefix="evalkit-dask-")
-    code = _START.format([*map(str, sys.path)], __name__, (workers, memory, folder))
+    code = _START.format([*map(str, sys.path)], __name__, (workers, folder))
     process = subprocess.Popen(
         [sys.executable, "-c", code],
         stdin=subprocess.PIPE,  # its end tells the cluster that the driver is gone
         stdout=subprocess.PIPE,
-        env={**os.environ, **ONE_THREAD},
+        env={**os.environ, **_ONE_THREAD},
         start_new_session=True,  # an interrupt reaches the driver only
     )
     try:
@@ -69,51 +60,47 @@ def local_cluster(workers: int | None, memory: str | None) -> Iterator[tuple[str
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def serve(workers: int | None, memory: str | None, folder: str) -> None:
+def serve(workers: int | None, folder: str) -> None:
     """Run a cluster in this process until the driver is gone."""
+    import logging
     import multiprocessing
     from multiprocessing import resource_tracker
+
+    import dask
+    import distributed
 
     replies, errors = os.fdopen(os.dup(1), "w"), os.dup(2)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     resource_tracker.ensure_running()  # it would report what killed workers left
     os.dup2(errors, 2)
     os.dup2(errors, 1)  # what a plugin prints must not fill the pipe to the driver
-    with _cluster(workers, memory, folder) as cluster:
-        print(cluster.scheduler_address, file=replies, flush=True)
-        sys.stdin.read()
-        for worker in (children := multiprocessing.active_children()):
-            worker.kill()
-        for worker in children:
-            worker.join()
-        shutil.rmtree(folder, ignore_errors=True)
-        os.killpg(0, signal.SIGTERM)  # which the tracker ignores
-
-
-def _cluster(workers: int | None, memory: str | None, folder: str) -> Any:
-    import logging
-
-    import dask
-    import distributed
-
     settings: dict[str, Any] = {
         "distributed.deploy.lost-worker-timeout": "1 day",  # or nothing restarts it
+        "distributed.scheduler.allowed-failures": 2,
         "distributed.scheduler.http.routes": [],
-        "distributed.worker.http.routes": [],
+        "distributed.scheduler.worker-saturation": 1.0,
         "distributed.scheduler.worker-ttl": None,  # a worker may be busy for long
+        "distributed.worker.http.routes": [],
         "distributed.worker.memory.target": False,
         "distributed.worker.memory.spill": False,
         "distributed.worker.memory.pause": False,
         "distributed.worker.profile.enabled": False,
     }
     dask.config.set(settings)
-    return distributed.LocalCluster(  # type: ignore[no-untyped-call]
+    cluster = distributed.LocalCluster(  # type: ignore[no-untyped-call]
         n_workers=workers,
         threads_per_worker=1,
-        memory_limit=memory or 0,
+        memory_limit=0,
         host="127.0.0.1",
         dashboard_address=None,
         scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # of its HTTP server
         local_directory=folder,
         silence_logs=logging.CRITICAL,
     )
+    print(cluster.scheduler_address, file=replies, flush=True)
+    sys.stdin.read()
+    for worker in multiprocessing.active_children():
+        worker.kill()
+        worker.join()
+    shutil.rmtree(folder, ignore_errors=True)
+    os.killpg(0, signal.SIGTERM)  # which the tracker ignores

@@ -30,12 +30,8 @@ from evalkit.scoring.records import (
 )
 from evalkit.scoring.table import ListsGiven
 from evalkit.scoring.tally import Tallies
-from evalkit.workflows.evaluation_steps import (
-    add_columns,
-    columns_to_cross,
-    cross_examples,
-)
-from evalkit.workflows.partitions import PartitionPlan, tally_part
+from evalkit.workflows import evaluation_steps as steps
+from evalkit.workflows.partitions import tally_part
 from evalkit_engines_dask.data import LAST, bucket_examples
 from evalkit_engines_dask.plan import Inferred, Plan, Task
 from evalkit_engines_dask.responses import bucket_blocks, keep_part
@@ -113,26 +109,28 @@ def score_bucket(
     refused = alignment.refusal(asked.options.policies)
     is_scored = not (refused or (known and known.is_refused)) and bool(asked.metrics)
     if is_scored:
-        prepared = add_columns(asked, prepared, lambda *_: None)
+        prepared = steps.add_columns(asked, prepared, lambda *_: None)
     alignment = prepared.alignment
     numbers = _numbers(plan, prepared)
+    counted = alignment.statuses.is_in(list(asked.options.policies.counted))
+    metrics = [part for metric in asked.metrics for part in metric.parts()]
+    needs_all = not all(map(takes_no_prediction, metrics))
     own = own._replace(
         edges={name: tuple(bin_edges(numbers[name]).tolist()) for name in numbers},
         is_refused=bool(refused),
-        unanswered=_has_unanswered(plan, alignment),
+        unanswered=needs_all and (counted & alignment.predictions.is_null()).any(),
     )
     whole = known or own
     edges = {name: np.array(each) for name, each in whole.edges.items()}
-    crossed = cross_examples(asked, prepared, Whole(survey.facets, edges))
+    crossed = steps.cross_examples(asked, prepared, Whole(survey.facets, edges))
     outcomes: dict[str, Outcomes] = {}
     tallies = None
     if is_scored:
-        of_part = PartitionPlan(asked, plan.context), prepared, crossed, outcomes
-        tallies = tally_part(*of_part, survey.is_clustered)
+        of_part = prepared, crossed, outcomes, survey.is_clustered
+        tallies = tally_part(plan.partition, *of_part)
     scored = [
         with_outcomes(MetricScores(part.name, part, [], None), outcomes[part.name])
-        for metric in asked.metrics
-        for part in metric.parts()
+        for part in metrics
         if part.name in outcomes and (takes_no_prediction(part) or not whole.unanswered)
     ]
     parts = Parts(asked, prepared, GroupSizes((), []), crossed, scored)
@@ -191,18 +189,9 @@ def _conformed(alignment: Alignment, types: Mapping[str, pl.DataType]) -> Alignm
     return alignment._replace(predictions=predictions, fields=fields)
 
 
-def _has_unanswered(plan: Plan, alignment: Alignment) -> bool:
-    """Tell whether some metric refuses an answer without a prediction."""
-    metrics = (part for whole in plan.asked.metrics for part in whole.parts())
-    if all(map(takes_no_prediction, metrics)):
-        return False
-    counted = alignment.statuses.is_in(list(plan.asked.options.policies.counted))
-    return bool((counted & alignment.predictions.is_null()).any())
-
-
 def _numbers(plan: Plan, prepared: Prepared) -> dict[str, pl.DataFrame]:
     """Count the numbers of columns that examples are grouped by."""
-    columns = columns_to_cross(*prepared[:2])
+    columns = steps.columns_to_cross(*prepared[:2])
     found = {}
     for name in sorted(plan.asked.crossed & columns.keys()):
         column = columns[name].alias("number")

@@ -19,11 +19,13 @@ from evalkit_engines_dask.buckets import Pieces
 from evalkit_engines_dask.plan import Inferred
 from evalkit_engines_dask.responses import ResponsePart
 from evalkit_engines_dask.scoring import Scored
+from evalkit_engines_dask.sources import Source
 from evalkit_engines_dask.types import common_type
 
 
-def merge_pieces(paths: Sequence[Path | None], parts: Sequence[ResponsePart]) -> Pieces:
+def merge_pieces(source: Source | None, parts: Sequence[ResponsePart]) -> Pieces:
     """Return the files of parts; lines are numbered through all files."""
+    paths = [None] if source is None else source.parts
     last: dict[Path | None, int] = {}
     for path, part in zip(paths, parts, strict=True):
         last[path] = max(last.get(path, 0), part.last)

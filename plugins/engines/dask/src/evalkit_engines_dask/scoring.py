@@ -30,8 +30,8 @@ from evalkit.scoring.records import (
 )
 from evalkit.scoring.table import ListsGiven
 from evalkit.scoring.tally import Tallies
-from evalkit.workflows.evaluation_steps import columns_to_cross, cross_examples
-from evalkit.workflows.partitions import PartitionPlan, tally_part
+from evalkit.workflows import evaluation_steps as steps
+from evalkit.workflows.partitions import tally_part
 from evalkit_engines_dask.columns import with_columns
 from evalkit_engines_dask.data import LAST, bucket_examples
 from evalkit_engines_dask.plan import Inferred, Plan, Task
@@ -117,25 +117,27 @@ def score_bucket(
         alignment = with_columns(alignment, load(task.store, columns_file))
         prepared = prepared._replace(alignment=alignment)
     numbers = numbers_of(plan, prepared)
+    counted = alignment.statuses.is_in(list(asked.options.policies.counted))
+    metrics = [part for metric in asked.metrics for part in metric.parts()]
+    needs_all = not all(map(takes_no_prediction, metrics))
     own = own._replace(
         edges={name: tuple(bin_edges(numbers[name]).tolist()) for name in numbers},
         is_refused=bool(refused),
-        unanswered=_has_unanswered(plan, alignment),
+        unanswered=needs_all and (counted & alignment.predictions.is_null()).any(),
     )
     whole = known or own
     edges = {name: np.array(each) for name, each in whole.edges.items()}
     crossed = {}
     if known is not None or not has_stage:  # else columns may be missing
-        crossed = cross_examples(asked, prepared, Whole(survey.facets, edges))
+        crossed = steps.cross_examples(asked, prepared, Whole(survey.facets, edges))
     outcomes: dict[str, Outcomes] = {}
     tallies = None
     if is_scored:
-        of_part = PartitionPlan(asked, plan.context), prepared, crossed, outcomes
-        tallies = tally_part(*of_part, survey.is_clustered)
+        of_part = prepared, crossed, outcomes, survey.is_clustered
+        tallies = tally_part(plan.partition, *of_part)
     scored = [
         with_outcomes(MetricScores(part.name, part, [], None), outcomes[part.name])
-        for metric in asked.metrics
-        for part in metric.parts()
+        for part in metrics
         if part.name in outcomes and (takes_no_prediction(part) or not whole.unanswered)
     ]
     parts = Parts(asked, prepared, GroupSizes((), []), crossed, scored)
@@ -194,18 +196,9 @@ def _conformed(alignment: Alignment, types: Mapping[str, pl.DataType]) -> Alignm
     return alignment._replace(predictions=predictions, fields=fields)
 
 
-def _has_unanswered(plan: Plan, alignment: Alignment) -> bool:
-    """Tell whether some metric refuses an answer without a prediction."""
-    metrics = (part for whole in plan.asked.metrics for part in whole.parts())
-    if all(map(takes_no_prediction, metrics)):
-        return False
-    counted = alignment.statuses.is_in(list(plan.asked.options.policies.counted))
-    return bool((counted & alignment.predictions.is_null()).any())
-
-
 def numbers_of(plan: Plan, prepared: Prepared) -> dict[str, pl.DataFrame]:
     """Count the numbers of columns that examples are grouped by."""
-    columns = columns_to_cross(*prepared[:2])
+    columns = steps.columns_to_cross(*prepared[:2])
     found = {}
     for name in sorted(plan.asked.crossed & columns.keys()):
         column = columns[name].alias("number")

@@ -64,7 +64,8 @@ def hooks() -> dict[str, list[str]]:
 def exported(module: ModuleType) -> list[str]:
     """Give the public names of a module."""
     own = [n for n, e in vars(module).items() if e.__class__ is type]
-    return vars(module).get("__all__", own)
+    names: list[str] = vars(module).get("__all__", own)
+    return names
 
 
 def test_every_page_is_in_the_navigation_once(site: ModuleType) -> None:

@@ -5,7 +5,7 @@ For engines that hold data and responses in parts, such as Spark, Ray or Dask.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from evalkit.examples.files import chosen_data
 from evalkit.examples.table import load_examples
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
-from evalkit.predictions.preparation import changed_by
+from evalkit.predictions.preparation import Prepared, changed_by
 from evalkit.predictions.table import scoring_table
 from evalkit.reading.given_rows import rows_of
 from evalkit.runs.options import EvaluationOptions
@@ -30,7 +30,7 @@ from evalkit.runs.scores import GroupSizes
 from evalkit.scoring.final_scores import finalize_metric
 from evalkit.scoring.group_intervals import SharedPairs
 from evalkit.scoring.measurement import prepared
-from evalkit.scoring.records import MetricScores
+from evalkit.scoring.records import MetricScores, Outcomes
 from evalkit.scoring.table import ScoringTable, comparable
 from evalkit.scoring.tally import Tallies
 from evalkit.scoring.tallying import tally_table
@@ -161,13 +161,26 @@ def partition_tallies(plan: PartitionPlan, examples: Any, responses: Any) -> Tal
         frame = matched.examples.frame.with_columns(answer=pl.concat_list("answer"))
         widened = matched.examples._replace(frame=frame, answer_kind="any-of")
         matched = matched._replace(examples=widened)
-    crossed = cross_examples(asked, matched)
-    table = scoring_table(*matched[:2])
-    table = table._replace(context=plan.context, is_part=True)
-    status = pl.lit(matched.alignment.statuses.cast(pl.String))
-    left_out = pl.select(pl.when(~status.is_in(list(policies.counted))).then(status))
-    tags = matched.examples.frame["tags"]
-    return tally_table(asked.metrics, table, left_out.to_series(), tags, crossed)
+    return tally_part(plan, matched, cross_examples(asked, matched))
+
+
+def tally_part(
+    plan: PartitionPlan,
+    matched: Prepared,
+    crossed: Mapping[str, pl.Series],
+    outcomes: dict[str, Outcomes] | None = None,
+    is_clustered: bool = False,
+) -> Tallies:
+    """Score a part that is matched; `outcomes` is filled as by `tally_table`."""
+    examples, statuses = matched.examples.frame, matched.alignment.statuses
+    table = scoring_table(*matched[:2])._replace(context=plan.context, is_part=True)
+    if is_clustered:
+        table = table._replace(clusters=examples["cluster"])
+    status = pl.lit(statuses.cast(pl.String))
+    is_counted = status.is_in(list(plan.asked.options.policies.counted))
+    left_out = pl.select(pl.when(~is_counted).then(status)).to_series()
+    metrics = plan.asked.metrics
+    return tally_table(metrics, table, left_out, examples["tags"], crossed, outcomes)
 
 
 def finalize(plan: PartitionPlan, tallies: Tallies) -> Result:

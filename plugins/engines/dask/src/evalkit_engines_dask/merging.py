@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,6 +16,7 @@ from evalkit.predictions.matching import sorted_replications
 from evalkit.reading.steady_files import joined_digest
 from evalkit.runs import recorded
 from evalkit.scoring.grouping import bin_edges
+from evalkit_engines_dask.buckets import Pieces
 from evalkit_engines_dask.plan import Inferred
 from evalkit_engines_dask.responses import ResponsePart
 from evalkit_engines_dask.scoring import Scored
@@ -20,95 +24,91 @@ from evalkit_engines_dask.sources import Source
 from evalkit_engines_dask.types import common_type
 
 
-def offsets(source: Source | None, parts: Sequence[ResponsePart]) -> list[int]:
-    """Return what is added to the numbers of lines of each part."""
-    if source is None:
-        return [0] * len(parts)
-    starts: list[int] = [0]
-    for file in range(max(source.files, default=0) + 1):
-        of_file = zip(source.files, parts, strict=True)
-        last = max((part.last for n, part in of_file if n == file), default=0)
-        starts.append(starts[-1] + last)
-    return [starts[file] for file in source.files]
+def merge_pieces(source: Source | None, parts: Sequence[ResponsePart]) -> Pieces:
+    """Return the files of parts; lines are numbered through all files."""
+    paths = [None] if source is None else source.parts
+    last: dict[Path | None, int] = {}
+    for path, part in zip(paths, parts, strict=True):
+        last[path] = max(last.get(path, 0), part.last)
+    starts = dict(zip(last, accumulate(last.values(), initial=0), strict=False))
+    return [(starts[p], part.files) for p, part in zip(paths, parts, strict=True)]
 
 
 def merge_inferred(scored: Sequence[Scored]) -> Inferred:
     """Merge what parts infer of responses."""
     known = [each.inferred for each in scored]
-    names = {name for each in known for name in each.replications}
-    types = {}
-    for name in sorted({name for each in known for name in each.types}):
-        found = common_type(each.types.get(name) for each in known)
-        if found is not None:
-            types[name] = found
-    edges = {}
-    for name in sorted({name for each in scored for name in each.numbers}):
-        numbers = [s.numbers[name] for s in scored if name in s.numbers]
-        counts = pl.concat(numbers, how="vertical_relaxed")
-        summed = counts.group_by("number").agg(pl.col("count").sum()).sort("number")
-        edges[name] = tuple(bin_edges(summed).tolist())
-    is_refused = any(each.is_refused for each in known)
-    unanswered = any(each.unanswered for each in known)
-    return Inferred(sorted_replications(names), types, edges, is_refused, unanswered)
+    names = {name for each in known for name in each.types}
+    of_numbers = {name for each in scored for name in each.numbers}
+    return Inferred(
+        sorted_replications({name for each in known for name in each.replications}),
+        {
+            name: common_type(each.types[name] for each in known if name in each.types)
+            for name in sorted(names)
+        },
+        {
+            name: _edges(each.numbers[name] for each in scored if name in each.numbers)
+            for name in sorted(of_numbers)
+        },
+        any(each.is_refused for each in known),
+        any(each.unanswered for each in known),
+    )
+
+
+def _edges(numbers: Iterable[pl.DataFrame]) -> tuple[float, ...]:
+    counts = pl.concat(numbers, how="vertical_relaxed")
+    summed = counts.group_by("number").agg(pl.col("count").sum()).sort("number")
+    return tuple(bin_edges(summed).tolist())
 
 
 def merge_alignments(
     scored: Sequence[Scored], parts: Sequence[ResponsePart]
 ) -> Alignment:
     """Add up what became of the responses of all buckets."""
-    counts: Counter[str] = Counter()
-    undeclared: Counter[str] = Counter()
-    unparsed: Counter[str] = Counter()
-    for each in scored:
-        counts.update(each.counts)
-        undeclared.update(each.alignment.undeclared)
-        unparsed.update(each.alignment.unparsed)
-    for part in parts:
-        undeclared.update(part.undeclared)
-    first = scored[0].alignment
-    if "replications" in first.counts:
-        counts["replications"] = first.counts["replications"]
-    several = [
-        each.alignment.absent for each in scored if each.counts["predictions"] > 1
-    ]
-    absent = [n for n in (several or [()])[0] if all(n in each for each in several)]
-    ordered = {name: counts[name] for name in first.counts}
-    return first._replace(
-        counts=ordered,
-        undeclared=undeclared,
-        unparsed=dict(unparsed.most_common()),
-        absent=tuple(absent),
+    known = [each.alignment for each in scored]
+    counts = _total(each.counts for each in known)
+    if "replications" in counts:
+        counts["replications"] = known[0].counts["replications"]
+    undeclared = [each.undeclared for each in known]
+    undeclared += (each.undeclared for each in parts)
+    absent = [each.absent for each in known if each.counts["predictions"] > 1] or [()]
+    return known[0]._replace(
+        counts={name: counts[name] for name in known[0].counts},
+        undeclared=_total(undeclared),
+        unparsed=dict(_total(each.unparsed for each in known).most_common()),
+        absent=tuple(n for n in absent[0] if all(n in each for each in absent)),
     )
 
 
-def merge_columns(scored: Sequence[Scored]) -> tuple[recorded.Columns, ...]:
-    """Add up what buckets recorded of computed columns."""
-    merged = []
-    for several in zip(*(each.columns for each in scored), strict=True):
-        without: Counter[str] = Counter()
-        for each in several:
-            without.update(each.without_value)
-        merged.append(
-            several[0].model_copy(
-                update={
-                    "rows": sum(each.rows for each in several),
-                    "without_value": dict(without.most_common()),
-                    "sha256": joined_digest([each.sha256 for each in several]),
-                }
-            )
-        )
-    return tuple(merged)
+def merge_records(scored: Sequence[Scored]) -> dict[str, Any]:
+    """Add up what the records of buckets say of their examples."""
+    known = [each.record for each in scored]
+    columns = zip(*(each.columns for each in known), strict=True)
+    return {
+        "not_scored": dict(_total(each.not_scored for each in known)),
+        "columns": tuple(map(_merge_columns, columns)),
+        "extraction": _merge_extractions(scored),
+    }
 
 
-def merge_extractions(scored: Sequence[Scored]) -> recorded.Extraction | None:
-    """Add up how answers were taken out of responses."""
-    known = [each.extraction for each in scored if each.extraction is not None]
-    if not known:
+def _merge_columns(several: Sequence[recorded.Columns]) -> recorded.Columns:
+    without = _total(each.without_value for each in several)
+    changes = {
+        "rows": sum(each.rows for each in several),
+        "without_value": dict(without.most_common()),
+        "sha256": joined_digest([each.sha256 for each in several]),
+    }
+    return several[0].model_copy(update=changes)
+
+
+def _merge_extractions(scored: Sequence[Scored]) -> recorded.Extraction | None:
+    known = [each.record.extraction for each in scored]
+    found = [each for each in known if each is not None]
+    if not found:
         return None
     names = ("responses", "ok", "empty", "unparsed", "error")
-    sums = {name: sum(getattr(each, name) for each in known) for name in names}
+    sums = {name: sum(getattr(each, name) for each in found) for name in names}
     texts = np.unique(np.concatenate([each.texts for each in scored]))
-    return known[0].model_copy(update={**sums, "unique": len(texts)})
+    return found[0].model_copy(update={**sums, "unique": len(texts)})
 
 
 def list_notices(scored: Sequence[Scored]) -> list[str]:
@@ -116,3 +116,10 @@ def list_notices(scored: Sequence[Scored]) -> list[str]:
     known = [each.lists for each in scored if each.lists is not None]
     number = sum(each.number for each in known)
     return [str(known[0]._replace(number=number))] if known else []
+
+
+def _total(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for each in counts:
+        total.update(each)
+    return total

@@ -50,18 +50,18 @@ def save(store: str, name: str, value: Any) -> str:
     return name
 
 
-def load(store: str, name: str, *, is_there: bool = True) -> Any:
+def load(store: str, name: str, *, may_be_missing: bool = False) -> Any:
     """Read a Python value; None for a file that may be missing, and is."""
     place = join(store, name)
     path = local_file(place) if is_remote(store) else Path(place)
-    if path is None or not path.is_file():
-        if not is_there:
-            return None
-        raise StorageError(f"{place}: is missing; a worker wrote it before")
-    content = path.read_bytes()
-    if is_remote(store):  # the cache would hold all of the store
-        Path(path.__fspath__()).unlink(missing_ok=True)
-    return pickle.loads(content)
+    if path is not None and path.is_file():
+        content = path.read_bytes()
+        if is_remote(store):  # the cache would hold all of the store
+            Path(path.__fspath__()).unlink(missing_ok=True)
+        return pickle.loads(content)
+    if may_be_missing:
+        return None
+    raise StorageError(f"{place}: is missing; a worker wrote it before")
 
 
 load_once = lru_cache(maxsize=4)(load)

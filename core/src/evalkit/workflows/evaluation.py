@@ -258,11 +258,12 @@ def evaluate_with(
         check_place(out)
         rows, options = source.predictions, source.options
         asked = bind(dataset, task, rows, options, registry, watchers)
-        result, *rest = evaluate_bound(asked, source, model or source.model, progress)
+        model = model or source.model
+        result, refused, hints = evaluate_bound(asked, source, model, progress)
         result.record_time(started, time.time() - started)
         if moved := here.restore():
             result.record_warnings([moved])
-        conclude(result, *rest, watchers, progress, out)
+        conclude(result, refused, asked, hints, watchers, progress, out)
         return result
 
 
@@ -272,7 +273,7 @@ def evaluate_bound(
     model: str,
     progress: Progress,
     engine: Any = None,
-) -> tuple[Result, Sequence[str], Asked, Callable[[], tuple[Examples, Alignment]]]:
+) -> tuple[Result, Sequence[str], Callable[[], tuple[Examples, Alignment]]]:
     """Evaluate in this process; workers of an engine help to compute columns."""
     predictions = changed_by(source.predictions, asked.stage)
     prepared = source.told(match(asked, predictions, model, progress))
@@ -285,7 +286,7 @@ def evaluate_bound(
         parts = score(parts, model, progress)
     result = make_result(parts, model, refused)
     source.keep_in(result)
-    return result, refused, asked, lambda: prepared[:2]
+    return result, refused, lambda: prepared[:2]
 
 
 def conclude(

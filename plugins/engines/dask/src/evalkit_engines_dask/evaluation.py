@@ -31,6 +31,7 @@ from evalkit.predictions.problems import Problem, Problems
 from evalkit.reading.data_places import loaded_path
 from evalkit.reading.digests import BlockFacts, read_block
 from evalkit.reading.file_parts import FilePart
+from evalkit.reading.sharded import files_of as shards_of
 from evalkit.reading.steady_files import SteadyFile
 from evalkit.runs.folders import check_place
 from evalkit.runs.options import EvaluationOptions
@@ -38,18 +39,21 @@ from evalkit.runs.recording import Asked, Parts, fingerprint_of, make_result
 from evalkit.runs.results import Result
 from evalkit.runs.scores import GroupSizes
 from evalkit.scoring.baselines import baselines_of
-from evalkit.scoring.grouping import bin_edges
 from evalkit.scoring.tally import merge_tallies
 from evalkit.workflows import partitions
-from evalkit.workflows.evaluation import GivenPredictions, conclude, open_predictions
+from evalkit.workflows.evaluation import (
+    GivenPredictions,
+    conclude,
+    evaluate_bound,
+    open_predictions,
+)
 from evalkit.workflows.evaluation_steps import bind, match
-from evalkit_engines_dask import merging, sources
+from evalkit_engines_dask import scoring, sources
 from evalkit_engines_dask.buckets import HASH, Pieces, files_of
-from evalkit_engines_dask.columns import Columns, compute_columns
 from evalkit_engines_dask.data import answers_of, load_part, merge_parts
 from evalkit_engines_dask.plan import Inferred, Plan, Survey, Task
 from evalkit_engines_dask.responses import ResponsePart, read_part
-from evalkit_engines_dask.scoring import Scored, numbers_of, score_bucket
+from evalkit_engines_dask.scoring import Scored, score_bucket
 from evalkit_engines_dask.sources import Source, call_with
 from evalkit_engines_dask.store import attempt, load, save
 
@@ -58,6 +62,9 @@ MOST_ON_DRIVER = 2_000_000
 
 SMALL_BYTES = 64 << 20
 """Bytes of files that the driver reads once more to say what is wrong with them."""
+
+WHOLE_BYTES = 1 << 30
+"""Bytes of files that the driver evaluates where a score needs all examples."""
 
 MOST_MATCHED = 200_000
 """Examples up to which the driver matches responses to say what is wrong with them."""
@@ -86,13 +93,15 @@ def evaluate_on(
         watchers = Observers(registry, options.observers)
         bound = dataset, task, given.predictions, given.options, registry
         asked = bind(*bound, Observers(registry))
-        partitions.refuse_wholes(asked)
         model = model or given.model
         run = _Run(engine, asked, given, model, progress, writes=out is not None)
         try:
-            result, refused = run.evaluate()
+            if reason := partitions.why_whole(asked):
+                result, refused, hints = run.evaluate_whole(reason)
+            else:
+                result, refused, hints = *run.evaluate(), run.hints
             result.record_time(started, time.time() - started)
-            conclude(result, refused, asked, run.hints, watchers, progress, out)
+            conclude(result, refused, asked, hints, watchers, progress, out)
             return result
         finally:
             run.end()
@@ -114,13 +123,10 @@ def match_on(
 
 
 class _Run:
-    """One evaluation, as the driver knows it.
-
-    Attributes:
-        alignment: What became of the responses, once all were scored.
-    """
+    """One evaluation, as the driver knows it."""
 
     alignment: Alignment
+    """What became of the responses, once all were scored."""
 
     def __init__(
         self,
@@ -142,11 +148,29 @@ class _Run:
         self._data: Source | None = None
         self._source: Source | None = None
         self._pieces: Pieces = []
-        self._columns: Columns | None = None
 
     def evaluate(self) -> tuple[Result, Sequence[str]]:
         """Do all steps; return the result, and why it is refused."""
         return self._merge(*self._score_all())
+
+    def evaluate_whole(self, reason: str) -> tuple[Result, Sequence[str], Any]:
+        """Evaluate in this process what needs all examples; workers help."""
+        paths = [self._data_path(), self._given.predictions]
+        files = [
+            file for path in paths if isinstance(path, Path) for file in shards_of(path)
+        ]
+        if sum(file.stat().st_size for file in files) > WHOLE_BYTES:
+            raise MetricError(
+                f"{reason}. With an engine that is done for files of at most "
+                f"{WHOLE_BYTES >> 20:,} MiB"
+            )
+        plan, progress = self._plan, self._progress
+        whole = evaluate_bound(
+            plan.asked, self._given, plan.model, progress, self._engine
+        )
+        result, refused, _, hints = whole
+        result.amend(notices=(*result.notices, f"{reason}: scored in one process"))
+        return result, refused, hints
 
     def match(self) -> tuple[Examples, Alignment]:
         """Do all steps but those of metrics."""
@@ -271,35 +295,16 @@ class _Run:
             given = self._source.parts if self._source else [self._given.predictions]
             calls = self._calls("predictions", given)
             parts = self._run(read_part, calls, "reading the predictions", 0.25, 0.5)
-            self._pieces = merging.merge_pieces(self._source, parts)
+            self._pieces = scoring.merge_pieces(self._source, parts)
         scored = self._score_buckets(range(self._task.buckets), None)
-        known = merging.merge_inferred(scored)
+        known = scoring.merge_inferred(scored)
         others = [n for n, each in enumerate(scored) if each.inferred != known]
-        asked = self._plan.asked
-        if asked.computed_columns is not None:
-            others = [*range(self._task.buckets)]
-            if asked.metrics and not known.is_refused:
-                self._columns = self._compute_columns()
-                numbers = numbers_of(self._plan, self._columns.prepared)
-                edges = {n: tuple(bin_edges(numbers[n]).tolist()) for n in numbers}
-                known = known._replace(edges=edges)
         again = self._score_buckets(others, known)
         for number, each in zip(others, again, strict=True):
             scored[number] = each
         for file in self._watched:
             file.check()
         return parts, scored
-
-    def _compute_columns(self) -> Columns:
-        plan, rows = self._plan, self._plan.survey.rows
-        if rows > MOST_ON_DRIVER:
-            raise MetricError(
-                f"columns of annotators take at most {MOST_ON_DRIVER:,} examples with "
-                f"an engine, got {rows:,}"
-            )
-        prepared = match(plan.asked, self._rows, plan.model, self._progress)
-        given = self._engine, plan.asked, self._task, prepared, self._progress
-        return compute_columns(*given)
 
     def _calls(
         self, what: str, parts: Sequence[Any], *more: Any
@@ -318,12 +323,8 @@ class _Run:
         self, buckets: Iterable[int], known: Inferred | None
     ) -> list[Scored]:
         task, pieces = self._task, self._pieces
-        columns = self._columns and self._columns.files
         calls = [
-            (
-                (task, n, files_of(pieces, n), known, columns and columns[n]),
-                f"part {n + 1} of {task.buckets}",
-            )
+            ((task, n, files_of(pieces, n), known), f"part {n + 1} of {task.buckets}")
             for n in buckets
         ]
         return self._run(score_bucket, calls, "scoring", 0.5, 0.9)
@@ -381,16 +382,14 @@ class _Run:
         result.responses_of = lambda: None  # they lie in parts
         result.examples = None
         result.problems = self.alignment.problems
-        changes = merging.merge_records(scored)
-        if self._columns is not None:
-            changes["columns"] = self._columns.recorded
+        changes = scoring.merge_records(scored)
         is_partial = changes["not_scored"] and result.status == "complete"
         clusters = cluster_names(asked.dataset) if survey.is_clustered else ()
         result.amend(
             **changes,
             cluster=tuple(clusters),
             status="partial" if is_partial else result.status,
-            notices=(*result.notices, *merging.list_notices(scored)),
+            notices=(*result.notices, *scoring.list_notices(scored)),
         )
         result.amend(fingerprint=fingerprint_of(result.record))
         for each in scored:
@@ -408,16 +407,11 @@ class _Run:
             if each.problems is not None:
                 numbered += load(self._task.store, each.problems)
         numbered.sort(key=lambda each: each[0])
-        self.alignment = merging.merge_alignments(scored, parts)._replace(
+        self.alignment = scoring.merge_alignments(scored, parts)._replace(
             problems=Problems(problem for _, problem in numbered),
             notices=adapters.notices(),
             place=preparation.place_of(self._rows),
         )
-        if self._columns is not None:
-            self.alignment = self.alignment._replace(
-                notices=self._columns.prepared.alignment.notices,
-                computed=self._columns.without_rows,
-            )
 
     def _files(
         self, parts: Sequence[ResponsePart], scored: Sequence[Scored]

@@ -4,6 +4,7 @@ import itertools
 import json
 import operator
 import os
+import runpy
 import signal
 import socket
 import subprocess
@@ -73,9 +74,8 @@ def test_workers_are_processes_of_one_thread(engine: Dask) -> None:
 
 
 def test_an_error_of_evalkit_arrives_as_it_is(engine: Dask) -> None:
-    with pytest.raises(UnknownPluginError, match="is not of the form") as raised:
+    with pytest.raises(UnknownPluginError, match="is not of the form"):
         call(engine, parse_reference, ":")
-    assert "In a worker process" in raised.value.__notes__[0]
 
 
 def test_another_error_names_the_task(engine: Dask) -> None:
@@ -84,7 +84,7 @@ def test_another_error_names_the_task(engine: Dask) -> None:
     assert isinstance(raised.value.__cause__, ZeroDivisionError)
     with pytest.raises(EvalkitError, match=r"^the task: TypeError: cannot pickle"):
         call(engine, open, os.devnull)
-    with pytest.raises(EvalkitError, match="cannot be sent to a worker"):
+    with pytest.raises(EvalkitError, match="cannot be sent"):
         call(engine, print, threading.Lock())
 
 
@@ -99,6 +99,12 @@ def test_the_first_error_stops_what_was_not_started(
         engine.gather(tasks, ignore)
     assert call(engine, operator.add, 1, 1) == 2
     assert not any(map(Path.exists, paths))
+
+
+def test_a_timeout_in_a_task_is_its_error(engine: Dask, tmp_path: Path) -> None:
+    (tmp_path / "late.py").write_text("raise TimeoutError('no reply')")
+    with pytest.raises(EvalkitError, match="the task: TimeoutError: no reply"):
+        call(engine, runpy.run_path, str(tmp_path / "late.py"))
 
 
 def test_a_worker_imports_the_plugin_of_a_file(engine: Dask, tmp_path: Path) -> None:
@@ -279,6 +285,7 @@ def test_lost_workers_cost_time_only() -> None:
         assert engine.lost >= 1
         with pytest.raises(LostWorkerError, match=r"^rows 7 to 9: 3 workers"):
             engine.gather([engine.submit(os._exit, (3,), "rows 7 to 9", {})], ignore)
+        assert engine.lost >= 3
         assert call(engine, operator.add, 1, 1) == 2
         os.kill(group, signal.SIGKILL)  # the scheduler
         with pytest.raises(EvalkitError, match=r"scheduler at .* is lost"):

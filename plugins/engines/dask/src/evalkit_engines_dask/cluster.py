@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field
 
@@ -25,17 +26,15 @@ from evalkit_engines_dask.local import local_cluster
 from evalkit_engines_dask.store import attempt, save
 from evalkit_engines_dask.workers import check, describe, run
 
-# seconds: between two looks at the workers, for a value whose worker may be gone, and
-# until a silent scheduler is lost
-_LOOK, _FETCH, _SILENCE = 0.5, 5.0, 10.0
+_LOOK = 0.5  # seconds between two looks at the workers
+_PENDING = object()
 
 
 def _quantities(value: Any) -> Any:
     """Read `gpu=1`, or a list of such texts."""
     texts = [value] if isinstance(value, str) else value
-    if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
-        return dict(text.partition("=")[::2] for text in texts)
-    return value
+    is_text = isinstance(texts, list) and all(isinstance(each, str) for each in texts)
+    return dict(each.partition("=")[::2] for each in texts) if is_text else value
 
 
 @dataclass(eq=False)
@@ -67,19 +66,15 @@ class Dask(Engine):
         )
         store: str = Field(
             "",
-            description="Folder or URI that the driver and all workers can write. "
-            "Required with `scheduler`. Default: a temporary folder.",
+            description="Folder or URI that all can write. Required with `scheduler`. "
+            "Default: a temporary folder.",
         )
         parts: int | None = Field(
-            None,
-            ge=1,
-            description="Parts that examples are scored in. Default: by their size and "
-            "the workers.",
+            None, ge=1, description="Parts to score in. Default: by size and workers."
         )
         bucketed: bool = Field(
             False,
-            description="Whether file K of N of data and of predictions holds the ids "
-            "of bucket K, so that they are read where they lie.",
+            description="Whether file K of N of data and predictions is bucket K.",
         )
         insecure: bool = Field(
             False, description="Whether to join a remote scheduler without TLS."
@@ -88,10 +83,7 @@ class Dask(Engine):
             {}, description="Dask resources that a scoring task needs, such as gpu=1."
         )
         wait: float = Field(
-            30.0,
-            gt=0,
-            allow_inf_nan=False,
-            description="Seconds to wait for a scheduler or for workers.",
+            30.0, gt=0, description="Seconds to wait for a scheduler or for workers."
         )
 
     def __init__(
@@ -101,19 +93,24 @@ class Dask(Engine):
         self.resources, self.store = given.resources, given.store
         self.parts, self.bucketed = given.parts, given.bucketed
         self._given, self._stack = client, ExitStack()
+        self._waiting, self._sent = deque[_Task](), list[_Task]()
 
     def __enter__(self) -> Self:
         """Start or join the workers, and check them."""
         with ExitStack() as self._stack:
             given = self.parameters
-            if not given.store and (self._given or given.scheduler):
-                raise EvalkitError("a scheduler needs a store, which workers can write")
+            if (self._given or given.scheduler) and (given.workers or not given.store):
+                raise EvalkitError(
+                    "a scheduler has its workers, and needs a store that they can write"
+                )
             self._join(self._given or self._connect())
             self._stack = self._stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Leave the workers, and end those that were started."""
+        self.is_running = False
+        self.cancel(self._sent)
         self._stack.close()
 
     def _connect(self) -> Any:
@@ -134,10 +131,10 @@ class Dask(Engine):
                 address, timeout=self.parameters.wait, set_as_default=False
             )
         except Exception as error:  # of sockets, of certificates, of Dask
-            text = f"scheduler {address}: cannot connect: {described(error)}"
-            if address.startswith("tls:"):
-                text += ". Dask's configuration names the certificates (comm.tls)"
-            raise EvalkitError(text) from error
+            raise EvalkitError(
+                f"scheduler {address}: cannot connect: {described(error)}. Dask's own "
+                "configuration names the certificates of tls (comm.tls)"
+            ) from error
         self._stack.callback(client.close, timeout=2)
         return client
 
@@ -147,7 +144,6 @@ class Dask(Engine):
         if not is_remote(self.store):
             self.store = str(Path(self.store).resolve())
         self._client, self.lost, self._seen = client, 0, dict[str, Any]()
-        self._waiting, self._sent = deque[_Task](), list[_Task]()
         self._looked, self._missing = 0.0, 0
         token = secrets.token_hex(16)
         name = save(self.store, attempt("check"), (token, describe()))
@@ -162,12 +158,7 @@ class Dask(Engine):
                 text = reply if isinstance(reply, str) else described(reply)
                 worker = self._seen.get(address, {}).get("name")
                 raise EvalkitError(f"worker {worker} at {address}: {text}")
-        self._stack.callback(self._leave)
         self.is_running = True
-
-    def _leave(self) -> None:
-        self.is_running = False
-        self.cancel([*self._sent])
 
     def submit(
         self,
@@ -182,8 +173,7 @@ class Dask(Engine):
         try:
             task = _Task(name, pickle.dumps((function, arguments)), resources)
         except Exception as error:  # an argument may raise anything
-            text = f"{name}: cannot be sent to a worker: {described(error)}"
-            raise EvalkitError(text) from error
+            raise EvalkitError(f"{name}: cannot be sent: {described(error)}") from error
         if resources and not self._count(resources):
             needed = " ".join(f"{each}={resources[each]:g}" for each in resources)
             raise EvalkitError(
@@ -206,13 +196,10 @@ class Dask(Engine):
                 ended = [each for each in self._sent if each.future.done()]
                 ended = [each for each in ended if each in places] or self._pause()
                 for task in ended:
-                    try:
-                        value = self._value(task)
-                    except TimeoutError:  # the worker that has it is gone
-                        continue
-                    self._sent.remove(task)
-                    values[place := places.pop(task)] = value
-                    done(place, value)
+                    if (value := self._value(task)) is not _PENDING:
+                        self._sent.remove(task)
+                        values[place := places.pop(task)] = value
+                        done(place, value)
         except BaseException:
             self.cancel(tasks)
             raise
@@ -222,6 +209,8 @@ class Dask(Engine):
         """Wait a moment, or until a task ends."""
         from distributed import CancelledError, wait
 
+        for task in self._sent[:1]:
+            self._count(task.resources)
         running = [task.future for task in self._sent if not task.future.done()]
         if not running:
             time.sleep(_LOOK)
@@ -239,10 +228,7 @@ class Dask(Engine):
                 task.future.cancel()
 
     def _send(self) -> None:
-        """Give the scheduler as many tasks as there are workers.
-
-        It counts the death of a worker against each task that the worker holds.
-        """
+        """Give each worker one task, as its death counts against all that it holds."""
         running = sum(not task.future.done() for task in self._sent)
         while self._waiting and running < self._count(self._waiting[0].resources):
             task = self._waiting.popleft()
@@ -253,29 +239,25 @@ class Dask(Engine):
             running += 1
 
     def _value(self, task: _Task) -> Any:
-        """Return what a task returned, or raise what it raised."""
+        """Return what a task returned, or raise what it raised, by its name."""
         from distributed import CancelledError
         from distributed.scheduler import KilledWorker
 
         try:
-            value, error = pickle.loads(task.future.result(timeout=_FETCH))
-        except TimeoutError:
+            return pickle.loads(task.future.result(timeout=5))
+        except CancelledError as error:
+            raise self._lost_scheduler(error) from error
+        except EvalkitError:
             raise
-        except CancelledError as failure:
-            raise self._lost_scheduler(failure) from failure
-        except KilledWorker as failure:
-            worker = f"worker {failure.last_worker.name}"
+        except KilledWorker as error:
             raise LostWorkerError(
-                f"{task.name}: {failure.allowed_failures + 1} workers died while they "
-                f"ran it, the last was {worker}. They may need more memory"
-            ) from failure
-        except Exception as failure:  # a worker cannot import `run`, for example
-            error = failure
-        if error is None:
-            return value
-        if isinstance(error, EvalkitError):
-            raise error
-        raise EvalkitError(f"{task.name}: {described(error)}") from error
+                f"{task.name}: {error.allowed_failures + 1} workers died while they "
+                f"ran it, {error.last_worker.name} last. They may need more memory"
+            ) from error
+        except Exception as error:
+            if isinstance(error, TimeoutError) and task.future.status != "error":
+                return _PENDING  # the worker that has it is gone
+            raise EvalkitError(f"{task.name}: {described(error)}") from error
 
     def _count(self, resources: Mapping[str, float]) -> int:
         """Return the number of workers that have resources."""
@@ -299,7 +281,7 @@ class Dask(Engine):
         """See which workers there are."""
         identity = self._client.scheduler.identity
         try:
-            found = self._client.sync(identity, callback_timeout=_SILENCE)["workers"]
+            found = self._client.sync(identity, callback_timeout=10)["workers"]
         except Exception as error:  # of sockets, of Dask, and of its event loop
             raise self._lost_scheduler(error) from error
         # a worker that starts anew may have its address again, but not its folder
@@ -315,12 +297,11 @@ class Dask(Engine):
 
 def _refuse_open(address: str, insecure: bool) -> None:
     """Refuse a scheduler that anybody in the network could speak to."""
-    scheme, _, place = address.partition("://")
-    host = place.rpartition(":")[0].strip("[]") or place
-    is_loopback = host == "localhost" or scheme == "inproc"
+    url = urlsplit(address)
+    is_safe = insecure or url.scheme in ("tls", "inproc") or url.hostname == "localhost"
     with suppress(ValueError):
-        is_loopback = is_loopback or ip_address(host).is_loopback
-    if scheme != "tls" and not is_loopback and not insecure:
+        is_safe = is_safe or ip_address(url.hostname or "").is_loopback
+    if not is_safe:
         raise EvalkitError(
             f"scheduler {address}: refused without TLS, because whoever reaches a "
             "scheduler runs code on its workers. Use a tls:// address, or "

@@ -74,19 +74,6 @@ class EngineSpec:
         """
 
 
-class EngineAttributes:
-    """Attributes of an engine."""
-
-    workers: int
-    """Number of processes that run tasks."""
-    store: str
-    """Folder or URI that the driver and all workers read and write."""
-    resources: Mapping[str, float]
-    """Resources that each scoring task needs, such as `{"gpu": 1}`."""
-    lost: int
-    """Number of workers that were lost so far."""
-
-
 class Engine:
     """Base class of engines. It evaluates in parts, each a task.
 
@@ -94,13 +81,17 @@ class Engine:
     """
 
     workers: int = 1
+    """Number of processes that run tasks."""
     store: str = ""
+    """Folder or URI that the driver and all workers read and write."""
     parts: int | None = None
     """Number of parts that examples are scored in. Default: by size and workers."""
     bucketed: bool = False
     """Whether each file of data and predictions holds one bucket, in their order."""
     resources: Mapping[str, float] = {}
+    """Resources that each scoring task needs, such as `{"gpu": 1}`."""
     lost: int = 0
+    """Number of workers that were lost so far."""
     is_running: bool = False
     """Whether it was entered."""
 
@@ -132,6 +123,5 @@ class Engine:
 
 
 ENGINES = Kind(
-    *("engines", EngineSpec, EngineAttributes, Engine),
-    ways=(("submit", "gather", "cancel"),),
+    *("engines", EngineSpec, Engine, Engine), ways=(("submit", "gather", "cancel"),)
 )

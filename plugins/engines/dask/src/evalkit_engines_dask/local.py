@@ -1,8 +1,6 @@
-"""A cluster of this machine: one process that holds the scheduler and its workers.
+"""A cluster of this machine, in a process that ends with the driver, however it ends.
 
-The driver starts it as a program of its own, so that neither the driver's main module
-runs again in a worker nor Dask's settings and threads reach the driver. It ends with
-the driver, however that ends, and its workers end with it.
+So a worker does not run the driver's main module, nor has the driver Dask's settings.
 """
 
 from __future__ import annotations
@@ -15,29 +13,22 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from evalkit.errors import EvalkitError
 
 _LIBRARIES = ("POLARS_MAX", "RAYON_NUM", "OMP_NUM", "OPENBLAS_NUM", "MKL_NUM")
 _ONE_THREAD = {f"{library}_THREADS": "1" for library in _LIBRARIES}
+_QUIET = "ignore::UserWarning:multiprocessing.resource_tracker"  # of killed workers
 _START = "import sys; sys.path[:] = {!r}; import {} as local; local.serve(*{!r})"
-
-_GRACE = 5.0
-"""Seconds that the cluster gets to end."""
 
 
 @contextmanager
 def local_cluster(workers: int | None) -> Iterator[tuple[str, str]]:
-    """Run workers, by default one for each core.
-
-    Yields:
-        The address of their scheduler, and a folder that is removed at the end.
-    """
+    """Run workers; give the address of their scheduler, and a temporary folder."""
     folder = tempfile.mkdtemp(prefix="evalkit-dask-")
     code = _START.format([*map(str, sys.path)], __name__, (workers, folder))
     process = subprocess.Popen(
-        [sys.executable, "-c", code],
+        [sys.executable, "-W", _QUIET, "-c", code],
         stdin=subprocess.PIPE,  # its end tells the cluster that the driver is gone
         stdout=subprocess.PIPE,
         env={**os.environ, **_ONE_THREAD},
@@ -53,7 +44,7 @@ def local_cluster(workers: int | None) -> Iterator[tuple[str, str]]:
         yield address, folder
     finally:
         try:
-            process.communicate(timeout=_GRACE)  # which closes its standard input
+            process.communicate(timeout=5)  # which closes its standard input
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -64,33 +55,26 @@ def serve(workers: int | None, folder: str) -> None:
     """Run a cluster in this process until the driver is gone."""
     import logging
     import multiprocessing
-    from multiprocessing import resource_tracker
 
     import dask
     import distributed
 
-    replies, errors = os.fdopen(os.dup(1), "w"), os.dup(2)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    resource_tracker.ensure_running()  # it would report what killed workers left
-    os.dup2(errors, 2)
-    os.dup2(errors, 1)  # what a plugin prints must not fill the pipe to the driver
-    settings: dict[str, Any] = {
+    replies = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a plugin prints must not fill the pipe to the driver
+    settings = {
         "distributed.deploy.lost-worker-timeout": "1 day",  # or nothing restarts it
         "distributed.scheduler.allowed-failures": 2,
         "distributed.scheduler.http.routes": [],
         "distributed.scheduler.worker-saturation": 1.0,
         "distributed.scheduler.worker-ttl": None,  # a worker may be busy for long
         "distributed.worker.http.routes": [],
-        "distributed.worker.memory.target": False,
-        "distributed.worker.memory.spill": False,
-        "distributed.worker.memory.pause": False,
         "distributed.worker.profile.enabled": False,
     }
     dask.config.set(settings)
     cluster = distributed.LocalCluster(  # type: ignore[no-untyped-call]
         n_workers=workers,
         threads_per_worker=1,
-        memory_limit=0,
+        memory_limit=0,  # and so nothing is spilled
         host="127.0.0.1",
         dashboard_address=None,
         scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # of its HTTP server

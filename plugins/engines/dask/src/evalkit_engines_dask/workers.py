@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 import sys
-import traceback
-from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -15,32 +12,23 @@ from threading import Lock
 
 from evalkit.catalog import described, find_components
 from evalkit.errors import EvalkitError
+from evalkit.plugins.provenance import hash_folder
+from evalkit.plugins.sources import sha256_of
 from evalkit_engines_dask.store import load
 
-_ONE_TASK = Lock()
-"""Held by the task that runs; plugins may not be safe in threads."""
+_ONE_TASK = Lock()  # plugins may not be safe in threads
 
 
 def run(request: bytes, store: str, name: str, token: str) -> bytes:
-    """Call a pickled function; return what it returned and what it raised, pickled."""
-    try:
-        with _ONE_TASK:
-            if refusal := check(store, name, token):
-                from distributed import get_worker
+    """Call a pickled function, and pickle its value."""
+    with _ONE_TASK:
+        if refusal := check(store, name, token):
+            from distributed import get_worker
 
-                worker = get_worker()
-                text = f"worker {worker.name} at {worker.address}: {refusal}"
-                return pickle.dumps((None, EvalkitError(text)))
-            function, arguments = pickle.loads(request)
-            return pickle.dumps((function(*arguments), None))
-    except Exception as error:
-        trace = "".join(traceback.format_exception(error)).rstrip()
-        error.add_note(f"In a worker process:\n{trace}")
-        with suppress(Exception):  # an exception may hold anything
-            reply = pickle.dumps((None, error))
-            pickle.loads(reply)
-            return reply
-        return pickle.dumps((None, RuntimeError(described(error))))
+            worker = get_worker()
+            raise EvalkitError(f"worker {worker.name} at {worker.address}: {refusal}")
+        function, arguments = pickle.loads(request)
+        return pickle.dumps(function(*arguments))
 
 
 @lru_cache(maxsize=8)
@@ -69,16 +57,8 @@ def describe() -> dict[str, str]:
         package = component.value.partition(":")[0].partition(".")[0].strip()
         spec = None if component.is_local or package in facts else find_spec(package)
         if spec is not None and spec.origin is not None:
-            facts[package] = f"code {_digest(Path(spec.origin))[:16]}"
+            path = Path(spec.origin)
+            is_folder = path.name == "__init__.py"
+            digest = hash_folder(path.parent) if is_folder else sha256_of(path)
+            facts[package] = f"code {digest[:16]}"
     return facts
-
-
-def _digest(module: Path) -> str:
-    """Return the digest of a module, or of all files of a package."""
-    folder, digest = module.parent, hashlib.sha256()
-    files = folder.rglob("*") if module.name == "__init__.py" else [module]
-    for path in sorted(files):
-        if path.is_file() and path.suffix != ".pyc":
-            content = hashlib.sha256(path.read_bytes()).digest()
-            digest.update(path.relative_to(folder).as_posix().encode() + content)
-    return digest.hexdigest()

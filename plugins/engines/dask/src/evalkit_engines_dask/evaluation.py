@@ -31,6 +31,7 @@ from evalkit.predictions.problems import Problem, Problems
 from evalkit.reading.data_places import loaded_path
 from evalkit.reading.digests import BlockFacts, read_block
 from evalkit.reading.file_parts import FilePart
+from evalkit.reading.sharded import files_of as shards_of
 from evalkit.reading.steady_files import SteadyFile
 from evalkit.runs.folders import check_place
 from evalkit.runs.options import EvaluationOptions
@@ -40,7 +41,12 @@ from evalkit.runs.scores import GroupSizes
 from evalkit.scoring.baselines import baselines_of
 from evalkit.scoring.tally import merge_tallies
 from evalkit.workflows import partitions
-from evalkit.workflows.evaluation import GivenPredictions, conclude, open_predictions
+from evalkit.workflows.evaluation import (
+    GivenPredictions,
+    conclude,
+    evaluate_bound,
+    open_predictions,
+)
 from evalkit.workflows.evaluation_steps import bind, match
 from evalkit_engines_dask import scoring, sources
 from evalkit_engines_dask.buckets import HASH, Pieces, files_of
@@ -56,6 +62,9 @@ MOST_ON_DRIVER = 2_000_000
 
 SMALL_BYTES = 64 << 20
 """Bytes of files that the driver reads once more to say what is wrong with them."""
+
+WHOLE_BYTES = 1 << 30
+"""Bytes of files that the driver evaluates where a score needs all examples."""
 
 MOST_MATCHED = 200_000
 """Examples up to which the driver matches responses to say what is wrong with them."""
@@ -84,13 +93,15 @@ def evaluate_on(
         watchers = Observers(registry, options.observers)
         bound = dataset, task, given.predictions, given.options, registry
         asked = bind(*bound, Observers(registry))
-        partitions.refuse_wholes(asked)
         model = model or given.model
         run = _Run(engine, asked, given, model, progress, writes=out is not None)
         try:
-            result, refused = run.evaluate()
+            if reason := partitions.why_whole(asked):
+                result, refused, hints = run.evaluate_whole(reason)
+            else:
+                result, refused, hints = *run.evaluate(), run.hints
             result.record_time(started, time.time() - started)
-            conclude(result, refused, asked, run.hints, watchers, progress, out)
+            conclude(result, refused, asked, hints, watchers, progress, out)
             return result
         finally:
             run.end()
@@ -141,6 +152,25 @@ class _Run:
     def evaluate(self) -> tuple[Result, Sequence[str]]:
         """Do all steps; return the result, and why it is refused."""
         return self._merge(*self._score_all())
+
+    def evaluate_whole(self, reason: str) -> tuple[Result, Sequence[str], Any]:
+        """Evaluate in this process what needs all examples; workers help."""
+        paths = [self._data_path(), self._given.predictions]
+        files = [
+            file for path in paths if isinstance(path, Path) for file in shards_of(path)
+        ]
+        if sum(file.stat().st_size for file in files) > WHOLE_BYTES:
+            raise MetricError(
+                f"{reason}. With an engine that is done for files of at most "
+                f"{WHOLE_BYTES >> 20:,} MiB"
+            )
+        plan, progress = self._plan, self._progress
+        whole = evaluate_bound(
+            plan.asked, self._given, plan.model, progress, self._engine
+        )
+        result, refused, _, hints = whole
+        result.amend(notices=(*result.notices, f"{reason}: scored in one process"))
+        return result, refused, hints
 
     def match(self) -> tuple[Examples, Alignment]:
         """Do all steps but those of metrics."""

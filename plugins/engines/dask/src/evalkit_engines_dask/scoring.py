@@ -18,7 +18,6 @@ from evalkit.predictions.alternatives import OF_ALTERNATIVES
 from evalkit.predictions.matching import sorted_replications
 from evalkit.predictions.preparation import Prepared
 from evalkit.predictions.problems import Problem
-from evalkit.reading.steady_files import joined_digest
 from evalkit.runs import recorded
 from evalkit.runs.record import RunRecord
 from evalkit.runs.recording import Parts, make_result
@@ -116,9 +115,6 @@ def score_bucket(
     prepared = Prepared(examples, alignment, given, ids, *stages)
     refused = alignment.refusal(asked.options.policies)
     is_scored = not (refused or (known and known.is_refused)) and bool(asked.metrics)
-    if is_scored:
-        prepared = steps.add_columns(asked, prepared, lambda *_: None)
-    alignment = prepared.alignment
     numbers = _numbers(plan, prepared)
     counted = alignment.statuses.is_in(list(asked.options.policies.counted))
     metrics = [part for metric in asked.metrics for part in metric.parts()]
@@ -297,22 +293,10 @@ def merge_alignments(
 def merge_records(scored: Sequence[Scored]) -> dict[str, Any]:
     """Add up what the records of buckets say of their examples."""
     known = [each.record for each in scored]
-    columns = zip(*(each.columns for each in known), strict=True)
     return {
         "not_scored": dict(_total(each.not_scored for each in known)),
-        "columns": tuple(map(_merge_columns, columns)),
         "extraction": _merge_extractions(scored),
     }
-
-
-def _merge_columns(several: Sequence[recorded.Columns]) -> recorded.Columns:
-    without = _total(each.without_value for each in several)
-    changes = {
-        "rows": sum(each.rows for each in several),
-        "without_value": dict(without.most_common()),
-        "sha256": joined_digest([each.sha256 for each in several]),
-    }
-    return several[0].model_copy(update=changes)
 
 
 def _merge_extractions(scored: Sequence[Scored]) -> recorded.Extraction | None:

@@ -179,13 +179,17 @@ def _conformed(alignment: Alignment, types: Mapping[str, pl.DataType]) -> Alignm
     fields = {}
     for name in dict.fromkeys((*alignment.fields, *types)):
         column = alignment.fields.get(name, nothing)
-        # a plain response is its only alternative
-        if name not in alignment.fields and name == RESPONSES_KEY:
-            alone = pl.concat_list(pl.lit(predictions)).list.drop_nulls()
-            column = pl.select(pl.when(is_scored).then(alone)).to_series()
-        elif name not in alignment.fields and name.startswith(OF_ALTERNATIVES):
-            own = alignment.fields.get(name.removeprefix(OF_ALTERNATIVES), nothing)
+        is_alternatives = name == RESPONSES_KEY or name.startswith(OF_ALTERNATIVES)
+        if is_alternatives and name not in alignment.fields:
+            # a plain response is its only alternative; one that is a list is a text
+            of_field = name.removeprefix(OF_ALTERNATIVES)
+            own = alignment.fields.get(of_field, nothing)
+            if name == RESPONSES_KEY:
+                is_list = isinstance(predictions.dtype, pl.List)
+                own = conformed(predictions, pl.String()) if is_list else predictions
             alone = pl.concat_list(pl.lit(own))
+            if name == RESPONSES_KEY:
+                alone = alone.list.drop_nulls()
             column = pl.select(pl.when(is_scored).then(alone)).to_series()
         fields[name] = conformed(column.alias(name), types.get(name, column.dtype))
     fields.pop("pred", None)

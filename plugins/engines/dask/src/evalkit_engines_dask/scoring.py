@@ -89,15 +89,15 @@ def score_bucket(
     plan = task.load()
     asked, survey = plan.asked, plan.survey
     examples = bucket_examples(task, survey, bucket)
-    ids, rows = examples.frame["id"], examples.frame["row"]
-    selected = examples.frame["selected"]
+    frame, is_whole = examples.frame, asked.options.selection.is_whole
+    ids, selected = frame["id"], None if is_whole else frame["selected"]
     reader = plan.reader(examples)
     alignment = align(
         ids,
         bucket_blocks(task, bucket, files, reader),
         reader,
         asked.options.policies.on_duplicate,
-        None if asked.options.selection.is_whole else selected,
+        selected,
         replications=known and known.replications,
     )
     columns = {"pred": alignment.predictions, **alignment.fields}
@@ -107,7 +107,10 @@ def score_bucket(
     own = Inferred(alignment.replications, types)
     order = *reader.scored_fields, RESPONSES_KEY
     alignment = _conformed(alignment, (known or own).types, order)
-    examples = examples.where(selected).repeated(max(1, len(alignment.replications)))
+    if selected is not None:
+        examples = examples.where(selected)
+    if alignment.replications:
+        examples = examples.repeated(len(alignment.replications))
     given = {"name": None, "sha256": None}
     stages = asked.stage, asked.answers, plan.job
     prepared = Prepared(examples, alignment, given, ids, *stages)
@@ -138,7 +141,6 @@ def score_bucket(
     parts = Parts(asked, prepared, GroupSizes((), []), crossed, scored)
     result = make_result(parts, plan.model, refused)
     folder = attempt(f"{task.folder}/scored/{bucket}")
-    places = dict(zip(ids, rows.to_list(), strict=True))
     texts = pl.Series([], dtype=pl.String)
     if alignment.extracted is not None:
         texts = texts_of(alignment.extracted)
@@ -163,7 +165,7 @@ def score_bucket(
             show=asked.options.include_examples,
         ),
         reader.adapters.refused,
-        _save_problems(task, folder, result, places, asked.metric_names),
+        _save_problems(task, folder, result, frame, asked.metric_names),
         _write_tables(task, folder, result) if plan.writes else {},
         keep_part(task, bucket, files[0][1]) if task.is_bucketed and files else None,
     )
@@ -214,12 +216,13 @@ def _save_problems(
     task: Task,
     folder: str,
     result: Result,
-    rows: Mapping[str | None, int],
+    examples: pl.DataFrame,
     metrics: Sequence[str],
 ) -> str | None:
     """Write the problems with what they are sorted by in the whole."""
     if not len(result.problems):
         return None
+    rows: dict[str | None, int] = dict(examples.select("id", "row").iter_rows())
     numbered: list[tuple[tuple[int, ...], Problem]] = []
     for place, problem in enumerate(result.problems):
         names = [None, *metrics, problem.metric]

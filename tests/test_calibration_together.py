@@ -1,9 +1,6 @@
 """What metrics and reports have in common of probabilities, through a whole run."""
 
-import csv
-import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +8,6 @@ import pytest
 from click.testing import CliRunner
 
 import evalkit
-from evalkit_adapters_rows import Rows
 from evalkit_cli.main import cli
 
 LABELS = ("negative", "neutral", "positive")
@@ -37,61 +33,16 @@ class Reviews(evalkit.Dataset):
         ]
 
 
-def rows(nested: bool) -> list[dict[str, Any]]:
-    """Return the predictions, with `prob` or a column for each label."""
-    found = []
-    for n, (_, said, shares) in enumerate(ROWS):
-        prob = dict(zip(LABELS, shares, strict=True))
-        columns = {f"prob_{label}": share for label, share in prob.items()}
-        own: Mapping[str, Any] = {"prob": prob} if nested else columns
-        found.append({"id": str(n), "label": said, **own})
-    return found
-
-
-def write(path: Path, responses: list[dict[str, Any]]) -> Path:
-    """Write predictions in the format of the file's name."""
-    if path.suffix == ".jsonl":
-        lines = [json.dumps(row) + "\n" for row in responses]
-        path.write_text("".join(lines), encoding="utf-8")
-    elif path.suffix == ".parquet":
-        import polars as pl
-
-        pl.DataFrame(responses).write_parquet(path)
-    else:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, responses[0].keys())
-            writer.writeheader()
-            writer.writerows(responses)
-    return path
-
-
-METRICS = ["auroc", "ece", "brier"]
-
-
-@pytest.mark.parametrize("name", ["rows", "p.jsonl", "p.csv", "p.parquet"])
-def test_columns_of_probabilities_are_mapped(name: str, tmp_path: Path) -> None:
-    flat = rows(nested=False)
-    mapped = {f"prob.{each[5:]}": each for each in flat[0] if each.startswith("prob_")}
-    given: Any = flat if name == "rows" else write(tmp_path / name, flat)
-    found = evalkit.evaluate(
-        Reviews, given, metrics=METRICS, rows=Rows(map_predictions=mapped)
-    )
-    expected = evalkit.evaluate(Reviews, rows(nested=True), metrics=METRICS)
-    for metric in METRICS:
-        assert found[metric].value == expected[metric].value
-
-
-def test_columns_that_nobody_mapped_are_named() -> None:
-    flat = rows(nested=False)
-    found = evalkit.evaluate(Reviews, flat, metrics=["accuracy", "auroc"])
-    assert (found["accuracy"].value, found["auroc"].value) == (0.8, None)
-    assert any("does not declare" in notice for notice in found.notices)
+def rows() -> list[dict[str, Any]]:
+    """Return the predictions."""
+    return [
+        {"id": str(n), "label": said, "prob": dict(zip(LABELS, shares, strict=True))}
+        for n, (_, said, shares) in enumerate(ROWS)
+    ]
 
 
 def test_the_bins_of_the_report_give_ece(tmp_path: Path) -> None:
-    result = evalkit.evaluate(
-        Reviews, rows(nested=True), metrics=["ece", "mce"], out=tmp_path
-    )
+    result = evalkit.evaluate(Reviews, rows(), metrics=["ece", "mce"], out=tmp_path)
     page = tmp_path / "report.html"
     run = next(tmp_path.rglob("run.json")).parent
     done = CliRunner().invoke(cli, ["report", str(run), "-o", str(page)])

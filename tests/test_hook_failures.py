@@ -398,6 +398,7 @@ RAISED = [
     ValueError("a bug"),
     AssertionError(),
     SystemExit(3),
+    GeneratorExit("gone"),
     RecursionError("too deep"),
     pl.exceptions.PanicException("a panic"),
 ]

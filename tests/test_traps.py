@@ -42,6 +42,8 @@ def test_a_response_that_the_adapter_refuses_is_invalid_and_not_missing() -> Non
     [problem] = result.problems
     assert (problem.status, problem.id) == ("invalid", "b")
     assert "adapt_response of datasets/traps" in problem.violations[0].rule
+    said = "adapt_response of datasets/traps (given as an object) refused 1 row"
+    assert said in result.notices
     assert result["accuracy"].value == 0.5
 
 
@@ -81,15 +83,6 @@ def test_an_output_may_have_a_field_called_error() -> None:
         perf_metric = "accuracy"
         example = {"uid": "1"}
 
-    from evalkit.plugins.components import Component
-    from evalkit.plugins.registry import Registry, bind
-
-    class With(Registry):
-        def load(self, kind: str, name: str, *others: Any) -> Any:
-            if kind == "tasks":
-                return bind(Component("tasks", name, "m:T", "here", "1"), FindError)
-            return super().load(kind, name, *others)
-
     class Errors(evalkit.Dataset):
         task = "find-error"
 
@@ -97,7 +90,7 @@ def test_an_output_may_have_a_field_called_error() -> None:
             return [{"uid": "1", "error": "E1"}, {"uid": "2", "error": "E2"}]
 
     said = [{"id": "1", "error": "E1"}, {"id": "2", "error": "E1"}]
-    result = evalkit.evaluate(Errors, said, registry=With())
+    result = evalkit.evaluate(Errors, said, registry=task_of(FindError))
     assert result["accuracy"].value == 0.5
     assert result.counts["scored"] == 2
 

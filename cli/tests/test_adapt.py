@@ -110,56 +110,6 @@ def test_a_row_that_cannot_be_adapted_leaves_what_was_there(folder: Path) -> Non
     assert not [*folder.glob(".out*")]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "- kind: Rename\n  configuration: {a: b, a: c}\n",
-            "the key 'a' is there twice",
-        ),
-        ("- &x {kind: Drop}\n- *x\n", "an alias (*) is not possible here"),
-        ("- kind: !!python/object:os.system {}\n", "it is no YAML"),
-        ("- kind: Drop\n  configuration: {1: 2}\n", "the key 1 is no text"),
-        *(
-            (
-                f"- kind: TransformJSON\n  configuration: {{label: {value}}}\n",
-                f"line 2: {value} is no text in YAML; write it in quotes",
-            )
-            for value in ("no", "Yes", "off", "12:30:45", "010", "0x1F", "1_0")
-        ),
-        ("- kind: Drop\n  configuration: {fields: [2020-01-01]}\n", "no value of JSON"),
-        ("- kind: Drop\n  configuration: {fields: .nan}\n", "nan is no number of JSON"),
-        ("[" * 5_000, "nested"),
-        (
-            "kind: Drop\n",
-            "stage 1 (Drop): the configuration is wrong: fields: is required",
-        ),
-        ("\ufffd: [", "it is no YAML"),
-        ("", "it says nothing"),
-        (
-            "- kind: Drop\n  configuration: {fields: [a]}\n- kind: Rname\n",
-            "stage 2: there is no adapter 'rname'; did you mean rename?",
-        ),
-        (
-            "- kind: Rename\n  configuration: [a]\n",
-            "stage 1 (Rename): the configuration is wrong: must be a valid dictionary",
-        ),
-        (
-            "- kind: Drop\n  configuration: [a]\n",
-            "the configuration must be an object with the keys fields, is ['a",
-        ),
-    ],
-)
-@pytest.mark.slow
-def test_files_of_adapters_that_are_wrong(text: str, message: str) -> None:
-    Path("wrong.yaml").write_text(text, encoding="utf-8")
-    code, error = run("adapt", "in.jsonl", "-a", "wrong.yaml")
-    assert code == 1
-    assert "wrong.yaml: " in error
-    assert message in error
-    assert "Traceback" not in error
-
-
 @pytest.mark.slow
 def test_eval_takes_adapters() -> None:
     rows: list[dict[str, Any]] = [

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import sys
 import time
 from collections.abc import Callable
@@ -35,20 +34,6 @@ def install(make: Make, code: str) -> Any:
     return make(code, {"evalkit.observers": {"it": "P"}}, name="checked")
 
 
-def test_healthy_and_broken_plugins_are_told_apart(
-    invoke: Invoke, fake_distribution: Make
-) -> None:
-    fake_distribution(HEALTHY, {"evalkit.observers": {"fine": "P"}}, name="good")
-    fake_distribution("1 / 0", {"evalkit.observers": {"it": "P"}}, name="bad")
-    done = invoke("list", "observers", "--check")
-    assert done.exit_code == 1
-    fine, broken = done.stdout.splitlines()
-    assert re.fullmatch(r"ok      observers/fine \(good 1\.2\.3\)  \d+\.\d\d s", fine)
-    assert broken.startswith("broken  observers/it (bad 1.2.3): importing fake_")
-    expected = r".*failed with ZeroDivisionError: division by zero \(fake_\w+\.py:\d+\)"
-    assert re.fullmatch(expected, broken)
-
-
 def test_only_healthy_plugins_exit_0(invoke: Invoke, fake_distribution: Make) -> None:
     install(fake_distribution, HEALTHY)
     done = invoke("list", "observers", "--check")
@@ -77,36 +62,11 @@ def test_broken_metadata_fails_the_check_too(
     assert "warning: rude: observers/No!: not a legal name" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("code", "cause"),
-    [
-        ("import os; os._exit(0)", "its process ended with exit code 0"),
-        ("import os; os._exit(7)", "its process ended with exit code 7"),
-        (
-            "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
-            "its process was killed by SIGSEGV",
-        ),
-        pytest.param(
-            "import os, signal; os.kill(os.getpid(), 40)",
-            "its process was killed by signal 40",
-            marks=pytest.mark.skipif(
-                sys.platform != "linux", reason="signals without a name"
-            ),
-        ),
-    ],
-)
-def test_a_process_that_dies_at_import_is_broken(
-    fake_distribution: Make, code: str, cause: str
-) -> None:
-    fake = install(fake_distribution, code)
-    expected = f"observers/it (checked 1.2.3): {cause} while it was loaded"
-    assert check(fake) == expected
-
-
-def test_a_plugin_that_sleeps_is_cut_short(fake_distribution: Make) -> None:
-    fake = install(fake_distribution, "import time; time.sleep(60)")
-    problem = check(fake, timeout=0.5)
-    assert problem == "observers/it (checked 1.2.3): was not loaded within 0.5 seconds"
+@pytest.mark.skipif(sys.platform != "linux", reason="signals without a name")
+def test_a_process_that_dies_at_import_is_broken(fake_distribution: Make) -> None:
+    fake = install(fake_distribution, "import os, signal; os.kill(os.getpid(), 40)")
+    cause = "its process was killed by signal 40 while it was loaded"
+    assert check(fake) == f"observers/it (checked 1.2.3): {cause}"
 
 
 def test_what_a_plugin_prints_hides_no_outcome(fake_distribution: Make) -> None:

@@ -1,16 +1,11 @@
 """That runs hold what `docs/privacy.md` says, and nothing else: every file is read."""
 
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 from click.testing import Result
-
-import evalkit
-from evalkit_cli.endings import Ended, unwind_when_ended
 
 Invoke = Callable[..., Result]
 Write = Callable[..., str]
@@ -100,38 +95,3 @@ def test_no_file_of_a_run_holds_folders(
     assert '"name":"sc.jsonl"' in found.replace('": "', '":"')
     assert "copies.jsonl: the answer should be the original's" in found
     assert str(tmp_path) not in found
-
-
-@pytest.fixture
-def watched() -> Iterator[None]:
-    """Handle signals as the command does."""
-    numbers = (signal.SIGTERM, signal.SIGHUP)
-    before = [signal.signal(each, signal.SIG_DFL) for each in numbers]
-    unwind_when_ended()
-    yield
-    for number, handler in zip(numbers, before, strict=True):
-        signal.signal(number, handler)
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_leaves_no_folder_of_a_run_that_was_begun(
-    plugins: Any,
-    watched: None,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    number: signal.Signals,
-) -> None:
-    rename = Path.rename
-
-    def interrupted(self: Path, target: Path) -> Path:
-        assert (self / "run.json").exists()
-        signal.raise_signal(number)
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "rename", interrupted)
-    rows = [{"id": str(each), "label": "positive"} for each in range(1, 5)]
-    with pytest.raises(Ended) as ended:
-        evalkit.evaluate("tiny", rows, metrics=["accuracy"]).save(tmp_path / "runs")
-    assert ended.value.number == number
-    assert not [*(tmp_path / "runs").rglob("*.json")]
-    assert not [*(tmp_path / "runs").rglob("*.partial")]

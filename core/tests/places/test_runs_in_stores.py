@@ -3,7 +3,6 @@
 import json
 import os
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -169,20 +168,6 @@ def test_messages_about_a_line_name_the_uri(store: MemoryStore) -> None:
     assert os.environ["EVALKIT_CACHE_DIR"] not in str(caught.value)
     [problems] = [uri for uri in store.contents if uri.endswith("problems.jsonl")]
     assert os.environ["EVALKIT_CACHE_DIR"].encode() not in store.contents[problems]
-
-
-def test_a_folder_that_a_dataset_names_is_fetched(
-    store: MemoryStore, fake_distribution: Callable[..., object]
-) -> None:
-    store.add("mem://b/data.jsonl", b'{"uid": "1", "text": "a", "label": "yes"}\n')
-    code = (
-        "import evalkit\n\n\nclass Far(evalkit.Dataset):\n    task = 'mini'\n"
-        "    splits = ('test',)\n\n    def load(self, split):\n"
-        "        return 'mem://b/data.jsonl'\n"
-    )
-    fake_distribution(code, {"evalkit.datasets": {"far": "Far"}}, name="far")
-    result = evalkit.evaluate("far", ANSWERS[:1], model="m")
-    assert result["hits"].value == 1
 
 
 def test_offline_runs_that_were_never_seen_are_not_said_to_be_none(

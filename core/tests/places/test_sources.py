@@ -231,17 +231,6 @@ def test_file_is_fetched_once_into_the_cache(
 
 
 @pytest.mark.slow
-def test_nothing_is_fetched_offline(
-    folders: Folders, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
-    url = publisher.url("words.txt")
-    assert url in message_of_failure(url)
-    assert publisher.requests == []
-    assert folders.files() == []
-
-
-@pytest.mark.slow
 def test_fetched_file_of_another_hash_is_thrown_away(
     folders: Folders, publisher: Publisher
 ) -> None:

@@ -137,6 +137,8 @@ def test_a_column_of_another_type_leaves_all_rows_to_be_judged_one_by_one(
         ({"b": 0.5, "a": 0.5}, True),
         ({"a": 1, "b": 0}, True),
         ({"b": 0, "a": 1.0}, True),
+        ({"a": 0.5, "b": 0.5009}, True),
+        ({"a": 0.5, "b": 0.5011}, False),
         ({"a": 1.0}, False),
         ({"a": 1.0, "b": None}, False),
     ],

@@ -37,9 +37,13 @@ def scored(returned: Any) -> evalkit.Result:
 
 
 def test_a_bare_number_has_no_interval() -> None:
-    score = scored({"share": 0.5, "none": None})["own#share"]
+    result = scored({"share": 0.5, "none": None, "inf": float("inf")})
+    score = result["own#share"]
     assert (score.value, score.n, score.ci, score.unit) == (0.5, 10, None, "")
     assert score.reason == "the data set computes no interval"
+    for name, why in (("none", "it is not defined for "), ("inf", "it returned inf")):
+        assert result[f"own#{name}"].value is None
+        assert f"evaluate: '{name}': {why}" in str(result[f"own#{name}"].reason)
 
 
 def test_a_score_may_have_all_that_others_have() -> None:

@@ -3,7 +3,7 @@ from typing import Any
 
 import polars as pl
 
-from evalkit import Metric, MetricContext, NotScored
+from evalkit import Metric, MetricContext
 from evalkit.catalog import BoundMetric, Registry, Resolver
 from evalkit.scoring.final_scores import finalize_metric
 from evalkit.scoring.records import MetricScores
@@ -15,7 +15,7 @@ LABELS = ("a", "b")
 
 
 class IsRight(Metric):
-    """Share of right answers; the text `odd` cannot be scored."""
+    """Share of right answers; the text `broken` cannot be scored."""
 
     bounds = (0.0, 1.0)
     higher_is_better = True
@@ -24,40 +24,27 @@ class IsRight(Metric):
 
     def score_example(self, prediction: str, target: str) -> Any:
         """Score one example."""
-        if prediction == "odd":
-            return NotScored("it is odd")
         if prediction == "broken":
             raise ValueError("no such label")
-        return None if prediction == "silent" else float(prediction == target)
+        return float(prediction == target)
 
 
 def bound(metric: Any) -> BoundMetric:
     return BoundMetric.of(Resolver(Registry()).metric(metric))
 
 
-def tallies_of(
-    metric: BoundMetric,
-    predictions: Sequence[Any],
-    tags: Sequence[Sequence[str]] | None = None,
-    left_out: Sequence[str | None] | None = None,
-    clusters: Sequence[int] | None = None,
-) -> Tallies:
+def tallies_of(metric: BoundMetric, predictions: Sequence[Any]) -> Tallies:
     count = len(predictions)
-    table = make_table(
-        predictions,
-        ["a"] * count,
-        MetricContext(LABELS, "one"),
-        ids=[f"id{number}" for number in range(count)],
-        clusters=clusters,
-    )
-    lists = pl.Series("tags", tags or [[]] * count, dtype=pl.List(pl.String))
-    out = pl.Series("out", left_out or [None] * count, dtype=pl.String)
-    table = table._replace(is_part=True)
-    return tally_table([metric], table, out, lists)
+    context = MetricContext(LABELS, "one")
+    ids = [f"id{number}" for number in range(count)]
+    table = make_table(predictions, ["a"] * count, context, ids=ids)
+    lists = pl.Series("tags", [[]] * count, dtype=pl.List(pl.String))
+    out = pl.Series("out", [None] * count, dtype=pl.String)
+    return tally_table([metric], table._replace(is_part=True), out, lists)
 
 
-def scores_of(tallies: Tallies, metric: BoundMetric, **options: Any) -> MetricScores:
-    return finalize_metric(metric, MetricContext(LABELS, "one"), tallies, **options)
+def scores_of(tallies: Tallies, metric: BoundMetric) -> MetricScores:
+    return finalize_metric(metric, MetricContext(LABELS, "one"), tallies)
 
 
 def test_a_metric_that_fails_for_too_many_answers_fails_in_parts_as_in_the_whole() -> (

@@ -256,17 +256,6 @@ def test_an_alternative_may_be_unparsed() -> None:
     assert dict(result.record.unparsed) == {"mark": 1}
 
 
-def test_a_converter_that_forgets_to_return_is_refused() -> None:
-    class Forgetful(Picks):
-        def pred_field_converter(self, response: Mapping[str, Any]) -> Any:
-            pass
-
-    with pytest.raises(
-        PluginContractError, match=r"must return a dict with id and pre"
-    ):
-        evaluate(Forgetful, said("a", "b"))
-
-
 def test_an_unknown_key_of_a_converter_is_refused() -> None:
     class Extra(Picks):
         def pred_field_converter(self, response: Mapping[str, Any]) -> Any:

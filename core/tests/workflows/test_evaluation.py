@@ -266,7 +266,8 @@ def test_a_metric_that_fails_makes_the_result_partial(
     monkeypatch.setenv("MINI_FAILS", "no")
     result = evalkit.evaluate("mini", TWO, extra_metrics=[get_share])
     assert result.status == "partial"
-    assert result["hits"].value is None
+    of_hits = {(s.value, s.ci, s.n) for s in result.scores if s.metric == "hits"}
+    assert of_hits == {(None, None, 0)}
     assert result["share"].value == pytest.approx(2 / 3)
     [error] = result.to_dict()["errors"]
     assert error == (
@@ -275,6 +276,15 @@ def test_a_metric_that_fails_makes_the_result_partial(
     )
     # the headline failed, and so it has no baselines
     assert result.to_dict()["baselines"] is None
+
+
+def test_an_interrupt_of_a_metric_ends_the_evaluation(tmp_path: Path) -> None:
+    def get_interrupt(predictions: list[Any], targets: list[Any]) -> float:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evalkit.evaluate("mini", TWO, metrics=[get_interrupt], out=tmp_path)
+    assert not list(tmp_path.rglob("run.json"))
 
 
 def get_share(predictions: list[Any], targets: list[Any]) -> float:

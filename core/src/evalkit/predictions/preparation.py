@@ -102,7 +102,7 @@ def prepare(
     needed = None
     if columns is not None:
         needed = {*columns, *selection.columns, *fields_read(dataset, task)}
-    whole = needs_all or bool(selection.filters) or _has_plain_lines(predictions)
+    whole = needs_all or bool(selection.filters) or has_plain_lines(predictions)
     limit = None if whole else selection.limit
     examples = load_examples(dataset, task, split, needed, given, limit)
     selected = selection.mask(examples)
@@ -124,7 +124,7 @@ def prepare(
     source = identity.result()
     if file is not None:
         file.check()
-    alignment = alignment._replace(place=_place(predictions))
+    alignment = alignment._replace(place=place_of(predictions))
     if selected is not None:
         examples = examples.where(selected)
     if alignment.replications:
@@ -140,7 +140,7 @@ def prepare(
     return Prepared(examples, alignment, source, ids, stage, answers, job and job.job)
 
 
-def _place(predictions: Predictions) -> str:
+def place_of(predictions: Predictions) -> str:
     """Say what the numbers of rows count."""
     if isinstance(predictions, ChangedPredictions) and predictions.stage.has_read_file:
         return "row"
@@ -151,7 +151,7 @@ def _place(predictions: Predictions) -> str:
     return "element" if is_array else "line"
 
 
-def _has_plain_lines(predictions: Predictions) -> bool:
+def has_plain_lines(predictions: Predictions) -> bool:
     """Tell whether predictions are matched with examples by their places."""
     if not isinstance(predictions, str | Path):
         return False

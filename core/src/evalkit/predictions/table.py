@@ -44,6 +44,8 @@ def prediction_column(examples: Examples, predictions: pl.Series) -> pl.Series:
     answer = examples.frame["answer"].dtype
     item = answer.inner if isinstance(answer, pl.List) else answer
     is_single = examples.answer_kind in ("one", "any-of")
+    if examples.answer_kind == "none":
+        return column
     if column.null_count() == len(column) and isinstance(item, pl.DataType):
         dtype = item if is_single else answer
         return pl.Series("prediction", [None] * len(column), dtype=dtype)

@@ -265,6 +265,16 @@ class Result:
         scores = [score._asdict() for score in self.scores]
         return {**self._record.to_dict(), "scores": scores}
 
+    def tables_by_example(self) -> dict[str, pl.DataFrame | None]:
+        """Return the tables that hold examples, by their paths in the run folder."""
+        tables = {EXAMPLES_FILE: self.examples}
+        for below, own in (
+            (STATISTICS_FOLDER, self.statistics),
+            (COLUMNS_FOLDER, self.column_details),
+        ):
+            tables |= {f"{below}/{statistics_file(name)}": own[name] for name in own}
+        return tables
+
     def save(self, folder: str | Path) -> Path:
         """Write the run folder `<folder>/<dataset>/<UTC time>-<model>-<8 hex>`.
 
@@ -287,17 +297,8 @@ class Result:
         if paths := [run.path or run.save(folder) for run in self.perturbed or ()]:
             self.amend(perturbed_runs=tuple(path.name for path in paths))
         check_place(folder)
-        tables = {
-            SCORES_FILE: self.frame,
-            EXAMPLES_FILE: self.examples,
-            RESPONSES_FILE: self.responses,
-            **self.tables,
-        }
-        for below, own in (
-            (STATISTICS_FOLDER, self.statistics),
-            (COLUMNS_FOLDER, self.column_details),
-        ):
-            tables |= {f"{below}/{statistics_file(name)}": own[name] for name in own}
+        tables = {SCORES_FILE: self.frame, RESPONSES_FILE: self.responses}
+        tables |= {**self.tables, **self.tables_by_example()}
         whole = {name: frame for name, frame in tables.items() if frame is not None}
         listed = self._record, self.headline, self.problems, whole, self.part_files
         self.path, self._record = publish(RunContents(*listed), folder)

@@ -237,20 +237,23 @@ def record_extraction(
 
 def counts_of(extracted: pl.DataFrame) -> dict[str, int]:
     """Count responses by what became of them; without a status they are not scored."""
-    scored = extracted.filter(pl.col(STATUS).is_not_null())
-    by_status = Counter(dict(scored[STATUS].value_counts().iter_rows()))
-    if RESPONSES in scored.columns:
-        several = scored[RESPONSES].drop_nulls().explode()
-        texts = pl.concat(
-            [scored.filter(pl.col(RESPONSES).is_null())[RESPONSE], several]
-        )
-    else:
-        texts = scored[RESPONSE]
+    statuses = extracted[STATUS].drop_nulls()
+    by_status = Counter(dict(statuses.value_counts().iter_rows()))
     return {
-        "responses": scored.height,
-        "unique": texts.drop_nulls().n_unique(),
+        "responses": len(statuses),
+        "unique": texts_of(extracted).n_unique(),
         **{name: by_status[name] for name in ("ok", "empty", "unparsed", "error")},
     }
+
+
+def texts_of(extracted: pl.DataFrame) -> pl.Series:
+    """Return the texts that answers were taken from, of what is scored."""
+    scored = extracted.filter(pl.col(STATUS).is_not_null())
+    if RESPONSES not in scored.columns:
+        return scored[RESPONSE].drop_nulls()
+    several = scored[RESPONSES].drop_nulls().explode()
+    alone = scored.filter(pl.col(RESPONSES).is_null())[RESPONSE]
+    return pl.concat([alone, several]).drop_nulls()
 
 
 def as_kept(extracted: pl.DataFrame) -> list[pl.Series]:

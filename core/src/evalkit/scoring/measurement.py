@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from evalkit.base.columns import named
 from evalkit.base.failures import log_failure
 from evalkit.base.progress import Progress
 from evalkit.errors import MetricError
@@ -37,6 +36,7 @@ from evalkit.scoring.records import (
     refuse_absent_fields,
     why_failed,
     why_not,
+    with_outcomes,
 )
 from evalkit.scoring.table import ScoringTable
 from evalkit.scoring.tally import Tallies, number_clusters
@@ -234,15 +234,9 @@ class _Tallied:
             scored = finalize_metric(metric, *parts)
         except MetricError as error:
             return failed_scores(metric, len(self._groups.tags), error)
-        column, per_example = metric.example_column, None
-        if column in outcomes.statistics.columns and not scored.failure:
-            chosen = outcomes.statistics.select("position", score=named(str(column)))
-            per_example = chosen
-        return scored._replace(
-            per_example=per_example,
-            statistics=None if scored.failure else outcomes.statistics,
-            unscored=outcomes.unscored,
-        )
+        if scored.failure:
+            return scored._replace(unscored=outcomes.unscored)
+        return with_outcomes(scored, outcomes)
 
     def evidence(self, metric: BoundMetric, statistics: pl.DataFrame) -> Evidence:
         """Count statistics."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from evalkit.base.columns import named
 from evalkit.base.failures import hook_failures, log_failure
 from evalkit.base.names import score_name
 from evalkit.base.terms import MetricContext, NotScored
@@ -358,6 +359,15 @@ class MetricScores(NamedTuple):
             self.metric.changed_parameters,
             part or self.metric.part,
         )
+
+
+def with_outcomes(scored: MetricScores, outcomes: Outcomes) -> MetricScores:
+    """Add what a metric made of the examples to its scores."""
+    column, statistics = scored.metric.example_column, outcomes.statistics
+    if column in statistics.columns:
+        per_example = statistics.select("position", score=named(str(column)))
+        scored = scored._replace(per_example=per_example)
+    return scored._replace(statistics=statistics, unscored=outcomes.unscored)
 
 
 def notices_of(scored: Sequence[MetricScores]) -> list[str]:

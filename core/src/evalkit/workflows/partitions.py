@@ -5,7 +5,7 @@ For engines that hold data and responses in parts, such as Spark, Ray or Dask.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from evalkit.examples.files import chosen_data
 from evalkit.examples.table import load_examples
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
-from evalkit.predictions.preparation import changed_by
+from evalkit.predictions.preparation import Prepared, changed_by
 from evalkit.predictions.table import scoring_table
 from evalkit.reading.given_rows import rows_of
 from evalkit.runs.options import EvaluationOptions
@@ -30,7 +30,7 @@ from evalkit.runs.scores import GroupSizes
 from evalkit.scoring.final_scores import finalize_metric
 from evalkit.scoring.group_intervals import SharedPairs
 from evalkit.scoring.measurement import prepared
-from evalkit.scoring.records import MetricScores
+from evalkit.scoring.records import MetricScores, Outcomes
 from evalkit.scoring.table import ScoringTable, comparable
 from evalkit.scoring.tally import Tallies
 from evalkit.scoring.tallying import tally_table
@@ -86,12 +86,8 @@ def plan_partitions(
         raise EvalkitError("observers cannot be used with partitions")
     chosen = chosen_data(dataset, data)
     asked = bind(chosen, task, None, options, registry, Observers(registry))
-    refuse_wholes(asked)
-    if asked.computed_columns is not None:
-        raise MetricError(
-            f"{asked.task.component.origin}: columns that a stage computes need all "
-            "examples. Score the whole dataset at once"
-        )
+    if reason := why_whole(asked):
+        raise MetricError(f"{reason}. Score the whole dataset at once")
     examples = load_examples(asked.dataset, asked.task, asked.split, ())
     context = MetricContext(
         examples.labels, examples.answer_kind, languages=examples.languages
@@ -112,19 +108,16 @@ def prepare_plan(
     return PartitionPlan(replace(asked, metrics=metrics), context)
 
 
-def refuse_wholes(asked: Asked) -> None:
-    """Refuse what needs all examples at once."""
+def why_whole(asked: Asked) -> str | None:
+    """Say what needs all examples at once; None if nothing does."""
     lists = [metric for metric in asked.metrics if metric.has("compute")]
     if lists:
-        raise MetricError(
-            f"{lists[0].component.origin}: functions of lists have no tally. Score "
-            "the whole dataset at once"
-        )
+        return f"{lists[0].component.origin}: functions of lists have no tally"
     if asked.dataset.has("evaluate"):
-        raise MetricError(
-            f"{asked.dataset.component.origin}: scores of the dataset's own need all "
-            "examples. Score the whole dataset at once"
-        )
+        return f"{asked.dataset.component.origin}: scores of its own need all examples"
+    if asked.computed_columns is not None:
+        return f"{asked.task.component.origin}: columns that a stage computes need all"
+    return None
 
 
 def partition_tallies(plan: PartitionPlan, examples: Any, responses: Any) -> Tallies:
@@ -161,13 +154,26 @@ def partition_tallies(plan: PartitionPlan, examples: Any, responses: Any) -> Tal
         frame = matched.examples.frame.with_columns(answer=pl.concat_list("answer"))
         widened = matched.examples._replace(frame=frame, answer_kind="any-of")
         matched = matched._replace(examples=widened)
-    crossed = cross_examples(asked, matched)
-    table = scoring_table(*matched[:2])
-    table = table._replace(context=plan.context, is_part=True)
-    status = pl.lit(matched.alignment.statuses.cast(pl.String))
-    left_out = pl.select(pl.when(~status.is_in(list(policies.counted))).then(status))
-    tags = matched.examples.frame["tags"]
-    return tally_table(asked.metrics, table, left_out.to_series(), tags, crossed)
+    return tally_part(plan, matched, cross_examples(asked, matched))
+
+
+def tally_part(
+    plan: PartitionPlan,
+    matched: Prepared,
+    crossed: Mapping[str, pl.Series],
+    outcomes: dict[str, Outcomes] | None = None,
+    is_clustered: bool = False,
+) -> Tallies:
+    """Score a part that is matched; `outcomes` is filled as by `tally_table`."""
+    examples, statuses = matched.examples.frame, matched.alignment.statuses
+    table = scoring_table(*matched[:2])._replace(context=plan.context, is_part=True)
+    if is_clustered:
+        table = table._replace(clusters=examples["cluster"])
+    status = pl.lit(statuses.cast(pl.String))
+    is_counted = status.is_in(list(plan.asked.options.policies.counted))
+    left_out = pl.select(pl.when(~is_counted).then(status)).to_series()
+    metrics = plan.asked.metrics
+    return tally_table(metrics, table, left_out, examples["tags"], crossed, outcomes)
 
 
 def finalize(plan: PartitionPlan, tallies: Tallies) -> Result:

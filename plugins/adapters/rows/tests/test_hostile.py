@@ -120,6 +120,16 @@ def test_configurations_of_many_levels_are_refused(kind: str, levels: int) -> No
         ("- {kind: Drop, configuration: !!set {a, b}}\n", "is no value of JSON"),
         ("- {kind: TransformJSON, configuration: {x: 2020-01-01}}", "is no value of"),
         ("#" * 1_000_001, "it has more than 1,000,000 bytes"),
+        ("- kind: Drop\n  configuration: {1: 2}\n", "the key 1 is no text"),
+        *(
+            (
+                f"- kind: TransformJSON\n  configuration: {{label: {value}}}\n",
+                f"line 2: {value} is no text in YAML; write it in quotes",
+            )
+            for value in ("no", "Yes", "off", "12:30:45", "010", "0x1F", "1_0")
+        ),
+        ("\ufffd: [", "it is no YAML"),
+        ("", "it says nothing"),
     ],
 )
 def test_files_of_adapters(tmp_path: Path, text: str, message: str) -> None:

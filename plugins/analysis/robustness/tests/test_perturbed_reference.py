@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalkit import Result
-from evalkit.errors import AlignmentError
 
 from .perturbed_plugins import LABELS, Clustered, Data, evaluate, example, scores_of
 
@@ -397,10 +396,3 @@ def test_the_order_of_rows_does_not_matter_for_whole_sets() -> None:
     both = [scored(each, ["macro-recall"]) for each in (case, again)]
     for one, other in zip(*map(scores_of, both), strict=True):
         assert one._asdict() == pytest.approx(other._asdict(), nan_ok=True)
-
-
-def test_the_policies_refuse_by_default() -> None:
-    rows = [example("1", "a")]
-    made = {**rows[0], "uid": "1_a", "input_id": "1", "perturbation": "swap"}
-    with pytest.raises(AlignmentError, match="answers to perturbed rows 1"):
-        evaluate(rows, [{"id": "1", "label": "a"}], [made], [])

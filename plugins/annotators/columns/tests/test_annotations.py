@@ -56,6 +56,9 @@ def test_rows_fail_on_their_own(bench: Bench) -> None:
     assert result.status == "partial"
     assert all(failed in text for text in result.errors)
     assert len(result.errors) == 2
+    (told,) = result.record.columns
+    assert (told.rows, told.details["cost"]) == (5, 2.0)  # the two `good` are one
+    assert dict(told.without_value)["odd"] == 1
     # two at a time; the two after the failure one by one
     first = ["judge good,odd", "judge bad film,bug"]
     assert bench.asked() == [*first, "judge bad film", "judge bug"]

@@ -34,6 +34,7 @@ def test_each_plot_is_drawn_as_svg(
     assert "good" in text
 
 
+@pytest.mark.slow
 def test_a_picture_of_dots_is_written_too(
     invoke: Invoke, runs: Path, tmp_path: Path
 ) -> None:

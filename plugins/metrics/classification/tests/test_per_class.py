@@ -60,7 +60,7 @@ def test_every_class_equals_scikit_learn_for_the_set_and_every_tag(
 
 @pytest.mark.parametrize("label", ["a", "never"])
 @pytest.mark.parametrize("name", SKLEARN)
-@settings(max_examples=20)
+@settings(max_examples=5)
 @given(rows=rows_of_examples)
 def test_one_class_equals_scikit_learn_and_is_the_main_score(
     name: str, label: str, rows: list[Row]

@@ -63,13 +63,6 @@ def test_right_is_one_chance_is_zero_and_reversed_is_minus_one(name: str) -> Non
     assert one(name, list("bbaa"), gold).value == -1.0
 
 
-def test_mcc_of_two_classes_is_the_phi_coefficient() -> None:
-    gold = ["yes"] * 6 + ["no"] * 4
-    said = ["yes"] * 5 + ["no"] * 4 + ["yes"]
-    phi = np.corrcoef([g == "yes" for g in gold], [s == "yes" for s in said])[0, 1]
-    assert one("mcc", said, gold).value == pytest.approx(phi, abs=1e-12)
-
-
 @every_metric
 def test_one_class_is_null_with_the_reason(name: str) -> None:
     found = one(name, list("aaa"), list("aaa"))

@@ -1,16 +1,35 @@
 """Models that do what a test says, and a cache of its own for each test."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from model_servers import Cached
 
+import evalkit
 from evalkit_models_base import Reply, Request, asking, text_reply
 
 Answering = Callable[[str], Any]
+
+
+PROMPT = {"query": "{statement}", "cue": "Label:", "form": "text"}
+LABELS = ("positive", "negative", "neutral")
+
+
+class Sentiments(evalkit.Dataset):
+    """Statements of two splits."""
+
+    task = "sentiment"
+    splits = ("train", "test")
+    default_split = "test"
+
+    def __init__(self, train: Sequence[Any], test: Sequence[Any]) -> None:
+        self._rows = {"train": [*train], "test": [*test]}
+
+    def load(self, split: str) -> list[Mapping[str, Any]]:
+        return self._rows[split]
 
 
 class Scripted(Cached):

@@ -17,27 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import evalkit
 from evalkit import DataError
 from evalkit_models_base import Asked, Model, Predicted, Reply, Request, predict
 from evalkit_models_base import text_reply as text
 
-PROMPT = {"query": "{statement}", "cue": "Label:", "form": "text"}
-LABELS = ("positive", "negative", "neutral")
-
-
-class Sentiments(evalkit.Dataset):
-    """Statements of two splits."""
-
-    task = "sentiment"
-    splits = ("train", "test")
-    default_split = "test"
-
-    def __init__(self, train: Sequence[Any], test: Sequence[Any]) -> None:
-        self._rows = {"train": [*train], "test": [*test]}
-
-    def load(self, split: str) -> list[Mapping[str, Any]]:
-        return self._rows[split]
+from .conftest import LABELS, PROMPT, Sentiments
 
 
 class Keeping(Model):

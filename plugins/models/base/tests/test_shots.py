@@ -23,22 +23,7 @@ from evalkit_models_base import (
     text_reply,
 )
 
-PROMPT = {"query": "{statement}", "cue": "Label:", "form": "text"}
-LABELS = ("positive", "negative", "neutral")
-
-
-class Sentiments(evalkit.Dataset):
-    """Statements of two splits."""
-
-    task = "sentiment"
-    splits = ("train", "test")
-    default_split = "test"
-
-    def __init__(self, train: Sequence[Any], test: Sequence[Any]) -> None:
-        self._rows = {"train": [*train], "test": [*test]}
-
-    def load(self, split: str) -> list[Mapping[str, Any]]:
-        return self._rows[split]
+from .conftest import LABELS, PROMPT, Sentiments
 
 
 def row(uid: str, statement: str, label: str = "positive") -> dict[str, Any]:

@@ -6,8 +6,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from evalkit import DataError, PluginLoadError
@@ -170,11 +168,3 @@ def test_share_of_places() -> None:
     text = "color " * 400
     assert write(text, prob=0) == text
     assert 120 < write(text, prob=0.5).count("colour") < 280
-
-
-@given(st.text(), st.booleans())
-def test_any_text_has_valid_edits(text: str, forth: bool) -> None:
-    source, target = ("en-US", "en-GB") if forth else ("en-GB", "en-US")
-    plugin = Dialect(DialectParameters(source=source, target=target))
-    (edits,) = plugin.find_edits([text], Random(0))
-    assert len(checked_edits(text, edits)) == len(edits)

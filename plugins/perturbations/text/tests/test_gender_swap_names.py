@@ -179,14 +179,6 @@ def test_twice_restores(text: str) -> None:
     assert swap(*once, plugin=WORDS_ONLY) == [text]
 
 
-@given(st.lists(st.text(), max_size=4), st.integers())
-def test_any_text_has_valid_edits(texts: list[str], seed: int) -> None:
-    found = PLUGIN.find_edits(texts, Random(seed))
-    assert len(found) == len(texts)
-    for text, edits in zip(texts, found, strict=True):
-        assert len(checked_edits(text, edits)) == len(edits)
-
-
 MIXED = st.lists(
     st.sampled_from(
         [

@@ -5,8 +5,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from evalkit import PluginError
@@ -307,13 +305,3 @@ def test_a_recogniser_that_is_not_installed(recogniser: str) -> None:
     message = "no recogniser 'nobody-has-this' .*Installed: capitals, rules"
     with pytest.raises(PluginError, match=message):
         swap("Mary", recogniser="nobody-has-this")
-
-
-@given(
-    st.lists(st.text(), max_size=3), st.integers(), st.sampled_from(["first", "last"])
-)
-def test_any_text_has_valid_edits(texts: list[str], seed: int, kind: str) -> None:
-    plugin = NameSwap(NameSwapParameters(kind=kind))
-    found = plugin.find_edits(texts, Random(seed))
-    for text, edits in zip(texts, found, strict=True):
-        assert len(checked_edits(text, edits)) == len(edits)

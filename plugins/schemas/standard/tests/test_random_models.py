@@ -65,14 +65,6 @@ def check(draw: st.DataObject, there_and_back: Callable[..., type[BaseModel]]) -
 WAYS = {"arrow": by_arrow, "json": by_json}
 
 
-@pytest.mark.parametrize("way", WAYS)
-@given(data=st.data())
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-@pytest.mark.slow
-def test_a_round_trip_gives_the_same_schema(way: str, data: st.DataObject) -> None:
-    check(data, WAYS[way])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @given(data=st.data())

@@ -3,9 +3,6 @@
 import hashlib
 import io
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -374,21 +371,6 @@ def test_a_folder_is_one_commit(commit: str) -> None:
     assert found is not None
     assert found.permanent == f"{ROOT}@{commit}/data"
     assert (found / "test.jsonl").permanent == f"{ROOT}@{commit}/data/test.jsonl"
-
-
-@pytest.mark.slow
-def test_the_command_line_scores_it(
-    hub: Any, commit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    predictions = tmp_path / "predictions.jsonl"
-    predictions.write_bytes(as_lines(ANSWERS))
-    command = [sys.executable, "-m", "evalkit", "eval", "--task", "sentiment"]
-    command += ["--data", f"{ROOT}@main/test.parquet", "-p", str(predictions)]
-    done = subprocess.run(
-        [*command, "--json"], capture_output=True, env=dict(os.environ), check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert f"{ROOT}@{commit}/test.parquet" in done.stdout.decode()
 
 
 def test_it_keeps_the_laws_of_places_that_only_read(commit: str) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from s3_servers import SECRET_KEY
 
-import evalkit
 from evalkit.errors import ObjectExistsError, StorageError, TransferError
 from evalkit.places import local_file, names_below, place_of, put
 from evalkit_storage_s3.place import S3
@@ -173,21 +172,6 @@ def test_answers_of_servers_are_explained(
         store.put(file, "s3://b/k", overwrite=True)
     assert "secret" not in str(caught.value).replace("secret key is not", "")
     assert caught.value.__cause__ is None
-
-
-def test_shards_in_a_bucket_are_scored_as_one(
-    store: S3, bucket: str, client: Any
-) -> None:
-    for index, label in enumerate(("positive", "negative")):
-        row = b'{"uid": "%d", "statement": "x", "label": "%s"}\n'
-        content = row % (index, label.encode())
-        client.put_object(Bucket=bucket, Key=f"set/{index}.jsonl", Body=content)
-    client.put_object(Bucket=bucket, Key="set/more/2.jsonl", Body=b"{}")
-    said = [{"id": str(index), "label": "positive"} for index in range(2)]
-    place = f"s3://{bucket}/set/*.jsonl"
-    result = evalkit.evaluate(data=place, task="sentiment", predictions=said)
-    assert result["accuracy"].value == 0.5
-    assert [file.name for file in result.record.data.files] == ["0.jsonl", "1.jsonl"]
 
 
 @pytest.mark.slow

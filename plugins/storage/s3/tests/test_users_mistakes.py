@@ -1,7 +1,6 @@
 """What the command line says and does where places are named wrongly or by patterns."""
 
 import io
-import json
 from typing import Any
 
 import polars as pl
@@ -12,30 +11,10 @@ import evalkit
 from evalkit_cli.main import cli
 
 ROWS = [{"uid": f"u{n}", "statement": f"Good {n}", "label": "positive"} for n in "abc"]
-ANSWERS = [{"id": row["uid"], "label": "positive"} for row in ROWS]
 
 
 def call(*words: str) -> Result:
     return CliRunner().invoke(cli, words)
-
-
-def lines(rows: list[dict[str, str]]) -> bytes:
-    return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
-
-
-@pytest.fixture
-def root(client: Any, bucket: str) -> str:
-    """A bucket with data, predictions and a run."""
-    client.put_object(Bucket=bucket, Key="data/set.jsonl", Body=lines(ROWS))
-    client.put_object(Bucket=bucket, Key="said/m.jsonl", Body=lines(ANSWERS))
-    place = f"s3://{bucket}"
-    evalkit.evaluate(
-        data=f"{place}/data/set.jsonl",
-        task="sentiment",
-        predictions=f"{place}/said/m.jsonl",
-        out=f"{place}/runs",
-    )
-    return place
 
 
 def test_copies_of_shards_have_a_name_without_a_pattern(

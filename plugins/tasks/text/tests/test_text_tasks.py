@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
 
+import polars as pl
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -321,6 +322,16 @@ def test_prob_is_accepted_exactly_if_it_is_a_distribution(prob: dict[str, Any]) 
     )
     assert (not found) == is_distribution, found
     assert all(field.partition(".")[0] == "prob" for field, _, _ in found)
+
+
+@pytest.mark.parametrize("off", [0.0009, 0.0011, -0.0009, -0.0011])
+def test_prob_is_judged_in_columns_as_in_rows(off: float) -> None:
+    prob = {"entailed": 0.5, "neutral": 0.25, "contradictory": 0.25 + off}
+    said = [{"id": "1", "label": "neutral", "prob": prob}]
+    row = {"uid": "1", "context": "x", "hypothesis": "y", "label": "neutral"}
+    for rows in (said, pl.DataFrame(said)):
+        found = evalkit.validate(data=[row], task="nli", predictions=rows)
+        assert found.counts["invalid"] == (abs(off) > 0.001)
 
 
 # Ids

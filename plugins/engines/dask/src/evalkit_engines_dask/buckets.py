@@ -6,7 +6,8 @@ The hash is XXH64 with the seed 42 of the id as UTF-8, as a signed number: the s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ HASH = "xxh64-42"
 """Name of the hash, for keys of caches."""
 
 Rows = NDArray[np.int64]
+
+Pieces = Sequence[tuple[int, Mapping[int, str | Path]]]
+"""Of each part, the number of rows or lines before it, and its files by bucket."""
 
 
 def bucket_of(ids: pl.Series, buckets: int) -> Rows:
@@ -41,23 +45,14 @@ def bucket_of(ids: pl.Series, buckets: int) -> Rows:
 def write_buckets(
     store: str, name: str, bucket: Rows, piece: Callable[[Rows], Any]
 ) -> dict[int, str]:
-    """Write what falls into each bucket to a file.
-
-    Args:
-        store: The store.
-        name: Name of what is written; files are called after it.
-        bucket: Bucket of each row.
-        piece: Returns what is written of some rows.
-
-    Returns:
-        The files by bucket, without buckets that have no row.
-    """
+    """Write the piece of each bucket, made of its rows; return the files by bucket."""
     folder = attempt(name)
     order = np.argsort(bucket, kind="stable")
     numbers, starts = np.unique(bucket[order], return_index=True)
-    return {
-        number: save(store, f"{folder}/{number}", piece(rows))
-        for number, rows in zip(
-            numbers.tolist(), np.split(order, starts[1:]), strict=len(bucket) > 0
-        )
-    }
+    chosen = zip(numbers.tolist(), np.split(order, starts[1:]), strict=False)
+    return {n: save(store, f"{folder}/{n}", piece(rows)) for n, rows in chosen}
+
+
+def files_of(pieces: Pieces, bucket: int) -> list[tuple[int, str | Path]]:
+    """Return the files of a bucket, with the number of rows or lines before each."""
+    return [(start, files[bucket]) for start, files in pieces if bucket in files]

@@ -1,12 +1,19 @@
-"""Dask: a cluster of this machine, or one that runs somewhere else."""
+"""Dask: workers of this machine, or those of a scheduler somewhere else."""
 
 from __future__ import annotations
 
 import logging
+import pickle
+import secrets
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field
 
@@ -14,19 +21,31 @@ import evalkit
 from evalkit.catalog import described
 from evalkit.errors import EvalkitError
 from evalkit.places import is_remote
-from evalkit_engines_dask.dispatch import Dispatcher
+from evalkit_engines_dask.engine import Engine, LostWorkerError
 from evalkit_engines_dask.local import local_cluster
+from evalkit_engines_dask.store import attempt, save
+from evalkit_engines_dask.workers import check, describe, run
+
+_LOOK = 0.5  # seconds between two looks at the workers
+_PENDING = object()
 
 
 def _quantities(value: Any) -> Any:
     """Read `gpu=1`, or a list of such texts."""
     texts = [value] if isinstance(value, str) else value
-    if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
-        return dict(text.partition("=")[::2] for text in texts)
-    return value
+    is_text = isinstance(texts, list) and all(isinstance(each, str) for each in texts)
+    return dict(each.partition("=")[::2] for each in texts) if is_text else value
 
 
-class Dask(Dispatcher):
+@dataclass(eq=False)
+class _Task:
+    name: str
+    request: bytes
+    resources: Mapping[str, float]
+    future: Any = None
+
+
+class Dask(Engine):
     """Runs tasks on Dask workers, one at a time on each.
 
     Args:
@@ -47,19 +66,15 @@ class Dask(Dispatcher):
         )
         store: str = Field(
             "",
-            description="Folder or URI that the driver and all workers can write. "
-            "Required with `scheduler`. Default: a temporary folder.",
+            description="Folder or URI that all can write. Required with `scheduler`. "
+            "Default: a temporary folder.",
         )
         parts: int | None = Field(
-            None,
-            ge=1,
-            description="Parts that examples are scored in. Default: by their size and "
-            "the workers.",
+            None, ge=1, description="Parts to score in. Default: by size and workers."
         )
         bucketed: bool = Field(
             False,
-            description="Whether file K of N of data and of predictions holds the ids "
-            "of bucket K, so that they are read where they lie.",
+            description="Whether file K of N of data and predictions is bucket K.",
         )
         insecure: bool = Field(
             False, description="Whether to join a remote scheduler without TLS."
@@ -67,56 +82,44 @@ class Dask(Dispatcher):
         resources: Annotated[dict[str, float], BeforeValidator(_quantities)] = Field(
             {}, description="Dask resources that a scoring task needs, such as gpu=1."
         )
-        memory: str | None = Field(
-            None, description="Memory limit of each started worker, such as 2GB."
-        )
         wait: float = Field(
-            30.0,
-            gt=0,
-            allow_inf_nan=False,
-            description="Seconds to wait for a scheduler or for workers.",
+            30.0, gt=0, description="Seconds to wait for a scheduler or for workers."
         )
 
     def __init__(
         self, parameters: Parameters | None = None, *, client: Any = None, **values: Any
     ) -> None:
-        super().__init__()
-        self.parameters = parameters or self.Parameters(**values)
-        self.resources = self.parameters.resources
-        self.parts = self.parameters.parts
-        self.bucketed = self.parameters.bucketed
-        self.store = self.parameters.store
+        self.parameters = given = parameters or self.Parameters(**values)
+        self.resources, self.store = given.resources, given.store
+        self.parts, self.bucketed = given.parts, given.bucketed
         self._given, self._stack = client, ExitStack()
+        self._waiting, self._sent = deque[_Task](), list[_Task]()
 
     def __enter__(self) -> Self:
         """Start or join the workers, and check them."""
-        try:
-            self._start()
-        except BaseException:
-            self.__exit__()
-            raise
+        with ExitStack() as self._stack:
+            given = self.parameters
+            if (self._given or given.scheduler) and (given.workers or not given.store):
+                raise EvalkitError(
+                    "a scheduler has its workers, and needs a store that they can write"
+                )
+            self._join(self._given or self._connect())
+            self._stack = self._stack.pop_all()
         return self
 
-    def _start(self) -> None:
-        given, stack, client = self.parameters, self._stack, self._given
-        if client is not None:
-            _refuse_open(client.scheduler.address, given.insecure)
-        address, folder = given.scheduler, given.store
-        if client is None and not address:
-            cluster = local_cluster(given.workers, given.memory)
-            address, folder = stack.enter_context(cluster)
-        elif not folder:
-            raise EvalkitError("a scheduler needs a store, which all workers can write")
-        elif given.workers or given.memory:
-            raise EvalkitError("workers and memory are those of the scheduler")
-        self.store = given.store or folder
-        if not is_remote(self.store):
-            self.store = str(Path(self.store).resolve())
-        client = client or self._connect(address)
-        stack.callback(self._end)
-        self._begin(client, given.workers or 1, given.wait)
+    def __exit__(self, *_: object) -> None:
+        """Leave the workers, and end those that were started."""
+        self.is_running = False
+        self.cancel(self._sent)
+        self._stack.close()
 
-    def _connect(self, address: str) -> Any:
+    def _connect(self) -> Any:
+        """Return a client of the scheduler, which may be started for it."""
+        address, store = self.parameters.scheduler, self.parameters.store
+        if not address:
+            cluster = local_cluster(self.parameters.workers)
+            address, self.store = self._stack.enter_context(cluster)
+            self.store = store or self.store
         address = address if "://" in address else f"tcp://{address}"
         _refuse_open(address, self.parameters.insecure)
         import distributed
@@ -128,26 +131,177 @@ class Dask(Dispatcher):
                 address, timeout=self.parameters.wait, set_as_default=False
             )
         except Exception as error:  # of sockets, of certificates, of Dask
-            text = f"scheduler {address}: cannot connect: {described(error)}"
-            if address.startswith("tls:"):
-                text += ". Dask's configuration names the certificates (comm.tls)"
-            raise EvalkitError(text) from error
+            raise EvalkitError(
+                f"scheduler {address}: cannot connect: {described(error)}. Dask's own "
+                "configuration names the certificates of tls (comm.tls)"
+            ) from error
         self._stack.callback(client.close, timeout=2)
         return client
 
-    def __exit__(self, *_: object) -> None:
-        """Leave the workers, and end those that were started."""
-        self._stack.close()
+    def _join(self, client: Any) -> None:
+        """Wait for a worker, and check all that are there."""
+        _refuse_open(client.scheduler.address, self.parameters.insecure)
+        if not is_remote(self.store):
+            self.store = str(Path(self.store).resolve())
+        self._client, self.lost, self._seen = client, 0, dict[str, Any]()
+        self._looked, self._missing = 0.0, 0
+        token = secrets.token_hex(16)
+        name = save(self.store, attempt("check"), (token, describe()))
+        if not is_remote(self.store):
+            self._stack.callback(Path(self.store, name).unlink, missing_ok=True)
+        self._check = self.store, name, token
+        while not self._count({}):
+            time.sleep(_LOOK)
+        replies = client.run(check, *self._check, on_error="return")
+        for address, reply in replies.items():
+            if reply:
+                text = reply if isinstance(reply, str) else described(reply)
+                worker = self._seen.get(address, {}).get("name")
+                raise EvalkitError(f"worker {worker} at {address}: {text}")
+        self.is_running = True
+
+    def submit(
+        self,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        name: str,
+        resources: Mapping[str, float],
+    ) -> _Task:
+        """Start a call on any worker, as soon as one is free."""
+        if not self.is_running:
+            raise EvalkitError("the engine is not started: use it in a with statement")
+        try:
+            task = _Task(name, pickle.dumps((function, arguments)), resources)
+        except Exception as error:  # an argument may raise anything
+            raise EvalkitError(f"{name}: cannot be sent: {described(error)}") from error
+        if resources and not self._count(resources):
+            needed = " ".join(f"{each}={resources[each]:g}" for each in resources)
+            raise EvalkitError(
+                f"{name}: no worker has the resources {needed}. Start workers with "
+                f"`dask worker --resources '{needed}'`"
+            )
+        self._waiting.append(task)
+        self._send()
+        return task
+
+    def gather(
+        self, tasks: Sequence[_Task], done: Callable[[int, Any], None]
+    ) -> list[Any]:
+        """Wait for tasks, and return their values in order."""
+        places = {task: place for place, task in enumerate(tasks)}
+        values: list[Any] = [None] * len(tasks)
+        try:
+            while places:
+                self._send()
+                ended = [each for each in self._sent if each.future.done()]
+                ended = [each for each in ended if each in places] or self._pause()
+                for task in ended:
+                    if (value := self._value(task)) is not _PENDING:
+                        self._sent.remove(task)
+                        values[place := places.pop(task)] = value
+                        done(place, value)
+        except BaseException:
+            self.cancel(tasks)
+            raise
+        return values
+
+    def _pause(self) -> list[_Task]:
+        """Wait a moment, or until a task ends."""
+        from distributed import CancelledError, wait
+
+        for task in self._sent[:1]:
+            self._count(task.resources)
+        running = [task.future for task in self._sent if not task.future.done()]
+        if not running:
+            time.sleep(_LOOK)
+        with suppress(TimeoutError, CancelledError), self._client.as_current():
+            wait(running, _LOOK, return_when="FIRST_COMPLETED")  # type: ignore[no-untyped-call]
+        return []
+
+    def cancel(self, tasks: Sequence[_Task]) -> None:
+        """Stop tasks and forget them."""
+        gone = set(tasks)
+        self._waiting = deque(task for task in self._waiting if task not in gone)
+        for task in gone.intersection(self._sent):
+            self._sent.remove(task)
+            with suppress(Exception):  # the scheduler may be gone
+                task.future.cancel()
+
+    def _send(self) -> None:
+        """Give each worker one task, as its death counts against all that it holds."""
+        running = sum(not task.future.done() for task in self._sent)
+        while self._waiting and running < self._count(self._waiting[0].resources):
+            task = self._waiting.popleft()
+            needed = dict(task.resources) or None
+            arguments = run, task.request, *self._check
+            task.future = self._client.submit(*arguments, resources=needed, pure=False)
+            self._sent.append(task)
+            running += 1
+
+    def _value(self, task: _Task) -> Any:
+        """Return what a task returned, or raise what it raised, by its name."""
+        from distributed import CancelledError
+        from distributed.scheduler import KilledWorker
+
+        try:
+            return pickle.loads(task.future.result(timeout=5))
+        except CancelledError as error:
+            raise self._lost_scheduler(error) from error
+        except EvalkitError:
+            raise
+        except KilledWorker as error:
+            raise LostWorkerError(
+                f"{task.name}: {error.allowed_failures + 1} workers died while they "
+                f"ran it, {error.last_worker.name} last. They may need more memory"
+            ) from error
+        except Exception as error:
+            if isinstance(error, TimeoutError) and task.future.status != "error":
+                return _PENDING  # the worker that has it is gone
+            raise EvalkitError(f"{task.name}: {described(error)}") from error
+
+    def _count(self, resources: Mapping[str, float]) -> int:
+        """Return the number of workers that have resources."""
+        if is_new := time.monotonic() - self._looked > _LOOK:
+            self._look()
+        able = [each for each in self._seen.values() if each["status"] == "running"]
+        self.workers = len(able)
+        for name, least in resources.items():
+            able = [each for each in able if each["resources"].get(name, 0) >= least]
+        self._missing = 0 if able else self._missing + is_new
+        if self._missing * _LOOK > self.parameters.wait:
+            lost = f" ({self.lost} lost)" if self.lost else ""
+            raise EvalkitError(
+                f"the scheduler at {self._client.scheduler.address} has had no worker"
+                f"{lost} for {self.parameters.wait:g} s. Start workers, or wait longer "
+                "with wait=SECONDS"
+            )
+        return len(able)
+
+    def _look(self) -> None:
+        """See which workers there are."""
+        identity = self._client.scheduler.identity
+        try:
+            found = self._client.sync(identity, callback_timeout=10)["workers"]
+        except Exception as error:  # of sockets, of Dask, and of its event loop
+            raise self._lost_scheduler(error) from error
+        # a worker that starts anew may have its address again, but not its folder
+        folders = {worker["local_directory"] for worker in found.values()}
+        known = {worker["local_directory"] for worker in self._seen.values()}
+        self.lost += len(known - folders)
+        self._seen, self._looked = found, time.monotonic()
+
+    def _lost_scheduler(self, error: BaseException) -> EvalkitError:
+        address = self._client.scheduler.address
+        return EvalkitError(f"the scheduler at {address} is lost: {described(error)}")
 
 
 def _refuse_open(address: str, insecure: bool) -> None:
     """Refuse a scheduler that anybody in the network could speak to."""
-    scheme, _, place = address.partition("://")
-    host = place.rpartition(":")[0].strip("[]") or place
-    is_loopback = host == "localhost" or scheme == "inproc"
+    url = urlsplit(address)
+    is_safe = insecure or url.scheme in ("tls", "inproc") or url.hostname == "localhost"
     with suppress(ValueError):
-        is_loopback = is_loopback or ip_address(host).is_loopback
-    if scheme != "tls" and not is_loopback and not insecure:
+        is_safe = is_safe or ip_address(url.hostname or "").is_loopback
+    if not is_safe:
         raise EvalkitError(
             f"scheduler {address}: refused without TLS, because whoever reaches a "
             "scheduler runs code on its workers. Use a tls:// address, or "

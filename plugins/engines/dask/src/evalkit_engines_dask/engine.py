@@ -1,41 +1,127 @@
-"""The base class of engines."""
+"""The kind of plugins that are engines: they run functions in other processes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
-from evalkit import Result
-from evalkit.examples.table import Examples
-from evalkit.predictions.alignment import Alignment
-from evalkit_engines_dask.evaluation import evaluate_on, match_on
-from evalkit_engines_dask.tasks import Tasks
+from evalkit.catalog import Kind
+from evalkit.errors import EvalkitError
+from evalkit.hookspecs import hookspec
+
+if TYPE_CHECKING:
+    from evalkit import Result
+    from evalkit.examples.table import Examples
+    from evalkit.predictions.alignment import Alignment
 
 
-class Engine(Tasks):
-    """Base class of engines: it evaluates in parts, each a task."""
+class LostWorkerError(EvalkitError):
+    """A task killed its workers more often than the engine allows."""
 
-    def evaluate(self, *arguments: Any, **options: Any) -> Result:
-        """Do what `evalkit.evaluate_with` does, in parts.
+
+class EngineSpec:
+    """Hooks of an engine."""
+
+    @hookspec(firstresult=True)
+    def submit(
+        self,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        name: str,
+        resources: Mapping[str, float],
+    ) -> Any:
+        """Start a call on any worker, as soon as one is free.
 
         Args:
-            *arguments: Dataset, predictions and options.
-            **options: Further arguments of `evaluate_with`.
+            function: Function of a module that workers can import.
+            arguments: Its arguments, which can be pickled.
+            name: What a person reads of the task, such as `part 3 of preds.jsonl`.
+            resources: Resources that the worker must have, such as `{"gpu": 1}`.
 
         Returns:
-            The result. Its examples lie in the run folder only.
+            A task, for `gather` and `cancel`.
+
+        Raises:
+            EvalkitError: No worker has the resources.
         """
+
+    @hookspec(firstresult=True)
+    def gather(
+        self, tasks: Sequence[Any], done: Callable[[int, Any], None]
+    ) -> list[Any]:
+        """Wait for tasks.
+
+        Args:
+            tasks: Tasks of this engine.
+            done: Called with the place of a task and its value, as each ends.
+
+        Returns:
+            The values in the order of the tasks.
+
+        Raises:
+            EvalkitError: The first failure of a task; the others are canceled.
+            LostWorkerError: A task killed its workers.
+        """
+        raise NotImplementedError
+
+    @hookspec(firstresult=True)
+    def cancel(self, tasks: Sequence[Any]) -> None:
+        """Stop tasks and forget them.
+
+        Args:
+            tasks: Tasks of this engine.
+        """
+
+
+class Engine:
+    """Base class of engines. It evaluates in parts, each a task.
+
+    An engine is entered before and left after it is used; `evaluate` does it by itself.
+    """
+
+    workers: int = 1
+    """Number of processes that run tasks."""
+    store: str = ""
+    """Folder or URI that the driver and all workers read and write."""
+    parts: int | None = None
+    """Number of parts that examples are scored in. Default: by size and workers."""
+    bucketed: bool = False
+    """Whether each file of data and predictions holds one bucket, in their order."""
+    resources: Mapping[str, float] = {}
+    """Resources that each scoring task needs, such as `{"gpu": 1}`."""
+    lost: int = 0
+    """Number of workers that were lost so far."""
+    is_running: bool = False
+    """Whether it was entered."""
+
+    if TYPE_CHECKING:
+        submit: Callable[..., Any]
+        gather: Callable[..., list[Any]]
+        cancel: Callable[[Sequence[Any]], None]
+
+    def __enter__(self) -> Self:
+        """Start or join the workers."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop what was started."""
+
+    def evaluate(self, *arguments: Any, **options: Any) -> Result:
+        """Do what `evalkit.evaluate_with` does, in parts."""
+        from evalkit_engines_dask.evaluation import evaluate_on
+
         with nullcontext() if self.is_running else self:
             return evaluate_on(self, *arguments, **options)
 
     def match(self, *arguments: Any) -> tuple[Examples, Alignment]:
-        """Match predictions with examples in parts, for `evalkit.validate_with`.
+        """Match predictions with examples in parts, for `evalkit.validate_with`."""
+        from evalkit_engines_dask.evaluation import match_on
 
-        Args:
-            *arguments: Bound plugins, predictions, name of the model and progress.
-
-        Returns:
-            What is known of the examples, and what became of the predictions.
-        """
         with nullcontext() if self.is_running else self:
             return match_on(self, *arguments)
+
+
+ENGINES = Kind(
+    *("engines", EngineSpec, Engine, Engine), ways=(("submit", "gather", "cancel"),)
+)

@@ -6,31 +6,33 @@ import hashlib
 import json
 import shutil
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from evalkit.base.progress import Progress, cancelling
-from evalkit.diagnosis import Diagnosis
-from evalkit.errors import AlignmentError, DataError, EvalkitError, MetricError
-from evalkit.examples.fingerprints import DataIdentity
+from evalkit.errors import DataError, EvalkitError, MetricError
+from evalkit.examples.clusters import cluster_names
+from evalkit.examples.fingerprints import DataIdentity, fingerprint
+from evalkit.examples.rows import ExampleRows
 from evalkit.examples.table import Examples, load_examples
 from evalkit.places import is_remote, join
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import describe_component, describe_core
 from evalkit.plugins.registry import Registry
+from evalkit.predictions import preparation
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.beside import read_job, read_system
-from evalkit.predictions.preparation import Predictions, Prepared, changed_by
-from evalkit.predictions.preparation import identify as identify_predictions
+from evalkit.predictions.preparation import Prepared, changed_by
 from evalkit.predictions.problems import Problem, Problems
-from evalkit.predictions.row_sources import diagnose
 from evalkit.reading.data_places import loaded_path
+from evalkit.reading.digests import BlockFacts, read_block
 from evalkit.reading.file_parts import FilePart
-from evalkit.reading.steady_files import SteadyFile, joined_digest
-from evalkit.runs.accounts import refusal_message
+from evalkit.reading.sharded import files_of as shards_of
+from evalkit.reading.steady_files import SteadyFile
 from evalkit.runs.folders import check_place
 from evalkit.runs.options import EvaluationOptions
 from evalkit.runs.recording import Asked, Parts, fingerprint_of, make_result
@@ -38,59 +40,40 @@ from evalkit.runs.results import Result
 from evalkit.runs.scores import GroupSizes
 from evalkit.scoring.baselines import baselines_of
 from evalkit.scoring.tally import merge_tallies
-from evalkit.workflows.evaluation import GivenPredictions, is_zero, open_predictions
-from evalkit.workflows.evaluation_steps import announce, bind, match, write
-from evalkit.workflows.partitions import (
-    PartitionPlan,
-    finalize_all,
-    group_sizes,
-    prepare_plan,
-    refuse_wholes,
+from evalkit.workflows import partitions
+from evalkit.workflows.evaluation import (
+    GivenPredictions,
+    conclude,
+    evaluate_bound,
+    open_predictions,
 )
-from evalkit_engines_dask.buckets import HASH
-from evalkit_engines_dask.data import (
-    DataPart,
-    answers_of,
-    files_by_bucket,
-    load_part,
-    merge_parts,
-)
-from evalkit_engines_dask.merging import (
-    list_notices,
-    merge_alignments,
-    merge_columns,
-    merge_extractions,
-    merge_inferred,
-    offsets,
-)
+from evalkit.workflows.evaluation_steps import bind, match
+from evalkit_engines_dask import scoring, sources
+from evalkit_engines_dask.buckets import HASH, Pieces, files_of
+from evalkit_engines_dask.data import answers_of, load_part, merge_parts
 from evalkit_engines_dask.plan import Inferred, Plan, Survey, Task
-from evalkit_engines_dask.responses import ResponsePart, read_part, reader_of
-from evalkit_engines_dask.scoring import Key, Scored, score_bucket
-from evalkit_engines_dask.sources import (
-    PART_BYTES,
-    Source,
-    bucketed_files,
-    count_bucketed,
-    identify,
-    read_sources,
-)
+from evalkit_engines_dask.responses import ResponsePart, read_part
+from evalkit_engines_dask.scoring import Scored, score_bucket
+from evalkit_engines_dask.sources import Source, call_with
 from evalkit_engines_dask.store import attempt, load, save
-from evalkit_engines_dask.tasks import Tasks
-
-_Files = Sequence[Sequence[tuple[int, str | Path]]]
-"""By bucket, the file of each part, and what is added to its lines."""
 
 MOST_ON_DRIVER = 2_000_000
 """Examples up to which the driver looks at all answers, for metrics with `prepare`."""
+
+SMALL_BYTES = 64 << 20
+"""Bytes of files that the driver reads once more to say what is wrong with them."""
+
+WHOLE_BYTES = 1 << 30
+"""Bytes of files that the driver evaluates where a score needs all examples."""
 
 MOST_MATCHED = 200_000
 """Examples up to which the driver matches responses to say what is wrong with them."""
 
 
 def evaluate_on(
-    engine: Tasks,
+    engine: Any,
     dataset: Any,
-    predictions: Predictions | Result,
+    predictions: Any,
     options: EvaluationOptions,
     *,
     model: str | None = None,
@@ -100,67 +83,39 @@ def evaluate_on(
     progress: Progress = lambda _text, _share: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Result:
-    """Do what `evalkit.evaluate_with` does, in parts on an engine.
-
-    Args:
-        engine: The engine, which was entered.
-        dataset: As for `evaluate_with`, like all arguments below.
-        predictions: A model's responses.
-        options: How they are evaluated.
-        model: Name of the model.
-        task: The task of a file of examples.
-        out: Folder to write the run to.
-        registry: Where plugins are found.
-        progress: Told what is being done.
-        cancelled: Asked whether to stop.
-
-    Returns:
-        The result. Its examples lie in the run folder only.
-
-    Raises:
-        EvalkitError: For the reasons for which `evaluate_with` raises.
-        LostWorkerError: A part killed its workers.
-        MetricError: A score cannot be computed in parts.
-    """
+    """Do what `evaluate_with` does, in parts on an engine that was entered."""
     started = time.time()
     registry, progress = registry or Registry(), cancelling(progress, cancelled)
     if options.against is not None:
         raise EvalkitError("against cannot be used with an engine")
     check_place(out)
-    with open_predictions(predictions, options, progress) as source:
+    with open_predictions(predictions, options, progress) as given:
         watchers = Observers(registry, options.observers)
-        asked = bind(
-            *(dataset, task, source.predictions, source.options, registry),
-            Observers(registry),
-        )
-        refuse_wholes(asked)
-        name = model or source.model
-        run = _Run(engine, asked, source, name, out is not None, progress)
+        bound = dataset, task, given.predictions, given.options, registry
+        asked = bind(*bound, Observers(registry))
+        model = model or given.model
+        run = _Run(engine, asked, given, model, progress, writes=out is not None)
         try:
-            result, refused = run.evaluate()
+            if reason := partitions.why_whole(asked):
+                result, refused, hints = run.evaluate_whole(reason)
+            else:
+                result, refused, hints = *run.evaluate(), run.hints
             result.record_time(started, time.time() - started)
-            if not refused and is_zero(result.headline):
-                result.record_warnings(run.diagnose(registry).notices)
-            announce(result, result.scores, refused, watchers)
-            if out is not None:
-                progress("writing the run", 0.95)
-                write(result, out, watchers)
-            if refused:
-                raise run.refusal(result, refused, registry)
+            conclude(result, refused, asked, hints, watchers, progress, out)
             return result
         finally:
             run.end()
 
 
 def match_on(
-    engine: Tasks, asked: Asked, predictions: Any, model: str, progress: Progress
+    engine: Any, asked: Asked, predictions: Any, model: str, progress: Progress
 ) -> tuple[Examples, Alignment]:
     """Do what `match` of `evalkit.workflows.evaluation_steps` does, in parts.
 
     The examples have ids and answers only, or no rows, and the responses have no rows.
     """
-    source = GivenPredictions(predictions, lambda: None, asked.options)
-    run = _Run(engine, asked, source, model, False, progress)
+    given = GivenPredictions(predictions, lambda: None, asked.options)
+    run = _Run(engine, asked, given, model, progress)
     try:
         return run.match()
     finally:
@@ -168,98 +123,59 @@ def match_on(
 
 
 class _Run:
-    """One evaluation."""
+    """One evaluation, as the driver knows it."""
+
+    alignment: Alignment
+    """What became of the responses, once all were scored."""
 
     def __init__(
         self,
-        engine: Tasks,
+        engine: Any,
         asked: Asked,
-        source: GivenPredictions,
+        given: GivenPredictions,
         model: str,
-        writes: bool,
         progress: Progress,
+        writes: bool = False,
     ) -> None:
-        self._engine, self._asked, self._given = engine, asked, source
-        self._progress = progress
+        self._engine, self._given, self._progress = engine, given, progress
+        self._rows = changed_by(given.predictions, asked.stage)
+        job, system = read_job(self._rows), read_system(self._rows)
+        self._beside = {} if job is None else dict(job.recorded)
+        if system is not None:
+            self._beside["system"] = system.recorded
+        self._plan = Plan(asked, model, job and job.job, writes)
+        self._task = Task(engine.store, attempt("evaluation"))
         self._data: Source | None = None
-        rows = changed_by(source.predictions, asked.stage)
-        job = read_job(rows)
-        self._predictions = rows
-        self._task = Task(engine.store, attempt("evaluation"), 0)
-        self._plan = Plan(asked, model, None, job and job.job, writes)
-        self._recorded: dict[str, Any] = {} if job is None else dict(job.recorded)
+        self._source: Source | None = None
+        self._pieces: Pieces = []
 
     def evaluate(self) -> tuple[Result, Sequence[str]]:
         """Do all steps; return the result, and why it is refused."""
-        return self._merge(*self._all_parts())
+        return self._merge(*self._score_all())
+
+    def evaluate_whole(self, reason: str) -> tuple[Result, Sequence[str], Any]:
+        """Evaluate in this process what needs all examples; workers help."""
+        paths = [self._data_path(), self._given.predictions]
+        files = [
+            file for path in paths if isinstance(path, Path) for file in shards_of(path)
+        ]
+        if sum(file.stat().st_size for file in files) > WHOLE_BYTES:
+            raise MetricError(
+                f"{reason}. With an engine that is done for files of at most "
+                f"{WHOLE_BYTES >> 20:,} MiB"
+            )
+        plan, progress = self._plan, self._progress
+        whole = evaluate_bound(
+            plan.asked, self._given, plan.model, progress, self._engine
+        )
+        result, refused, _, hints = whole
+        result.amend(notices=(*result.notices, f"{reason}: scored in one process"))
+        return result, refused, hints
 
     def match(self) -> tuple[Examples, Alignment]:
         """Do all steps but those of metrics."""
-        _, parts, scored = self._all_parts()
-        self._alignment = self._add_up(parts, scored)
-        return self._diagnosed()
-
-    def _all_parts(self) -> tuple[PartitionPlan, list[ResponsePart], list[Scored]]:
-        """Read and score all parts."""
-        try:
-            return self._survey(), *self._score_all()
-        except DataError:
-            if self._data is not None and self._data.bytes <= PART_BYTES:
-                # its error names the rows of the whole
-                load_examples(self._asked.dataset, self._asked.task, self._asked.split)
-            raise
-
-    def _survey(self) -> PartitionPlan:
-        """Read the data, and find out what is known of all examples."""
-        data = self._data_path()
-        given = self._given.predictions
-        path = given if isinstance(given, Path) else None
-        self._progress("hashing the files", 0.0)
-        self._watched = [SteadyFile(each) for each in (data, path) if each is not None]
-        stages = self._asked.dataset.pipeline, self._asked.stage
-        self._data, self._source = read_sources(
-            self._engine, [data, path], [stage is not None for stage in stages]
-        )
-        self._task = self._task._replace(
-            buckets=self._count(self._data, self._source),
-            is_bucketed=self._engine.bucketed,
-        )
-        self._share(self._plan)
-        survey = self._load(self._data)
-        plan = self._plan._replace(survey=survey)
-        context = survey.context._replace(job=plan.job)
-        partition = PartitionPlan(self._asked, context)
-        if any(metric.has("prepare") for metric in self._asked.metrics):
-            if survey.rows > MOST_ON_DRIVER:
-                raise MetricError(
-                    f"metrics that look at all answers first take at most "
-                    f"{MOST_ON_DRIVER:,} examples with an engine, got {survey.rows:,}"
-                )
-            answers = answers_of(self._task, survey)
-            partition = prepare_plan(self._asked, context, answers)
-        self._plan = plan._replace(asked=partition.asked)
-        self._share(self._plan)
-        return partition
-
-    def _score_all(self) -> tuple[list[ResponsePart], list[Scored]]:
-        """Read and score the predictions."""
-        parts = self._read(self._source)
-        scored = self._score(self._files_to_score(self._source, parts))
-        for file in self._watched:
-            file.check()
-        return parts, scored
-
-    def _share(self, plan: Plan) -> None:
-        name = save(self._task.store, attempt(f"{self._task.folder}/plan"), plan)
-        self._task = self._task._replace(plan=name)
-
-    def _count(self, *sources: Source | None) -> int:
-        """Return the number of buckets: some for each worker, and none too large."""
-        if self._engine.bucketed:
-            return count_bucketed(*sources)
-        size = sum(source.bytes for source in sources if source is not None)
-        least = max(2 * self._engine.workers, -(-size // PART_BYTES))
-        return self._engine.parts or least
+        self._add_up(*self._score_all())
+        return self.hints()
 
     def end(self) -> None:
         """Remove what only this evaluation needed from a store that is a folder."""
@@ -267,225 +183,238 @@ class _Run:
             folder = Path(self._task.store, self._task.folder)
             shutil.rmtree(folder, ignore_errors=True)
 
+    def _score_all(self) -> tuple[list[ResponsePart], list[Scored]]:
+        """Read and score all parts."""
+        asked = self._plan.asked
+        try:
+            self._read_data()
+            return self._score()
+        except DataError:
+            if self._data is not None and self._data.bytes <= SMALL_BYTES:
+                # its error names the rows of the whole
+                load_examples(asked.dataset, asked.task, asked.split)
+            raise
+
+    def _read_data(self) -> None:
+        """Read the data, and find out what is known of all examples."""
+        asked, given = self._plan.asked, self._given.predictions
+        paths = [self._data_path(), given if isinstance(given, Path) else None]
+        self._watched = [SteadyFile(path) for path in paths if path is not None]
+        self._data, self._source = self._cut(paths)
+        size = sum(each.bytes for each in (self._data, self._source) if each)
+        workers = self._engine.workers
+        buckets = self._engine.parts or max(2 * workers, -(-size // sources.PART_BYTES))
+        if is_bucketed := self._engine.bucketed:
+            self._pieces = sources.bucketed_pieces(paths[1])
+            buckets = len(self._pieces)
+        self._task = self._task._replace(buckets=buckets, is_bucketed=is_bucketed)
+        self._share(self._plan)
+        survey = self._load(self._data)
+        plan = self._plan._replace(survey=survey)
+        if any(metric.has("prepare") for metric in asked.metrics):
+            if survey.rows > MOST_ON_DRIVER:
+                raise MetricError(
+                    f"metrics that look at all answers first take at most "
+                    f"{MOST_ON_DRIVER:,} examples with an engine, got {survey.rows:,}"
+                )
+            known = plan.partition.context, answers_of(self._task, survey)
+            asked = partitions.prepare_plan(asked, *known).asked
+        self._share(plan._replace(asked=asked))
+
+    def _share(self, plan: Plan) -> None:
+        name = save(self._task.store, attempt(f"{self._task.folder}/plan"), plan)
+        self._plan, self._task = plan, self._task._replace(plan=name)
+
     def _data_path(self) -> Path | None:
         """Return the file that the dataset loads; None where it loads rows."""
-        dataset, split = self._asked.dataset, self._asked.split
+        dataset, split = self._plan.asked.dataset, self._plan.asked.split
         stage = dataset.pipeline
         if split not in dataset.splits or (stage is not None and stage.reads_files):
             return None
         with dataset.guard_of_load(split):
-            arguments = {"columns": None, "limit": None}
-            loaded = dataset.row_function("load")(split=split, **arguments)
-            return loaded_path(loaded)
+            load_split = dataset.row_function("load")
+            return loaded_path(load_split(split=split, columns=None, limit=None))
+
+    def _cut(self, paths: Sequence[Path | None]) -> list[Source | None]:
+        """Hash the files of data and predictions, and cut them into parts."""
+        blocks = sources.list_blocks(path for path in paths if path is not None)
+        calls = [(each, f"block {each[1]} of {each[0]}") for each in blocks]
+        by_file: dict[Path, list[BlockFacts]] = {}
+        found = self._run(read_block, calls, "hashing the files", 0.0, 0.05)
+        for (file, _), facts in zip(blocks, found, strict=True):
+            by_file.setdefault(file, []).append(facts)
+        stages = self._plan.asked.dataset.pipeline, self._plan.asked.stage
+        return [
+            sources.cut_source(path, by_file, stage is not None) if path else None
+            for path, stage in zip(paths, stages, strict=True)
+        ]
 
     def _load(self, source: Source | None) -> Survey:
-        limit = self._asked.options.selection.limit
-        if source is None:
-            parts: Sequence[Path | None] = [None]
-            if self._asked.options.selection.filters:
-                limit = None
+        selection, identity = self._plan.asked.options.selection, None
+        parts: Sequence[Path | None] = [None]
+        if source is None:  # what rows hold is known once they were read
+            self._task = self._task._replace(data=f"{self._task.folder}/data")
         else:
             parts = source.parts
-        identity = None if source is None else identify(self._asked.dataset, source)
-        cached = self._cached(identity)
+            rows = ExampleRows(pl.DataFrame(), path=source.path)
+            identity = fingerprint(self._plan.asked.dataset, rows)
+            self._task = self._task._replace(data=f"data/{self._key(identity)}")
+        name = f"{self._task.data}/survey"
+        cached: Survey | None = load(self._task.store, name, may_be_missing=True)
         if cached is not None:
             return cached
-        tasks = [
-            self._engine.submit(
-                load_part, (self._task, number, path, limit), _name("data", path), {}
-            )
-            for number, path in enumerate(parts)
-        ]
-        found: list[DataPart] = self._gather(tasks, "reading the data", 0.05, 0.25)
+        is_whole = bool(selection.filters) or preparation.has_plain_lines(self._rows)
+        limit = None if is_whole else selection.limit
+        calls = self._calls("data", parts, limit)
+        found = self._run(load_part, calls, "reading the data", 0.05, 0.25)
         survey = merge_parts(self._task, found, identity)
-        save(self._task.store, f"{self._task.data}/survey", survey)
+        save(self._task.store, name, survey)
         return survey
 
-    def _cached(self, identity: DataIdentity | None) -> Survey | None:
-        """Return what an earlier evaluation left of the same data; None for nothing."""
-        if identity is None:  # what rows hold is known once they were read
-            self._task = self._task._replace(data=f"{self._task.folder}/data")
-            return None
-        asked, columns = self._asked, self._plan.columns
-        facts = {
-            "hash": HASH,
-            "buckets": self._task.buckets,
-            "core": describe_core(),
-            "data": [identity.key, asked.split, asked.options.selection.to_dict()],
-            "columns": None if columns is None else sorted(columns),
-            "cluster": [asked.dataset.chosen_cluster, asked.dataset.keep],
-            "plugins": [describe_component(e) for e in (asked.dataset, asked.task)],
-            "stage": asked.dataset.pipeline and asked.dataset.pipeline.specification,
-        }
-        text = json.dumps(facts, sort_keys=True, default=str)
-        key = hashlib.sha256(text.encode()).hexdigest()[:16]
-        self._task = self._task._replace(data=f"data/{key}")
-        name = f"{self._task.data}/survey"
-        found: Survey | None = load(self._task.store, name, is_there=False)
-        return found
-
-    def _read(self, source: Source | None) -> list[ResponsePart]:
-        if self._task.is_bucketed or self._predictions is None:
-            return []
-        given: Sequence[Any] = [self._given.predictions]
-        if source is not None:
-            given = source.parts
-        tasks = [
-            self._engine.submit(
-                read_part,
-                (self._task, number, each),
-                _name("predictions", each if isinstance(each, Path) else None),
-                {},
-            )
-            for number, each in enumerate(given)
+    def _key(self, identity: DataIdentity) -> str:
+        """Return what names the buckets of data, which later evaluations use again."""
+        asked, columns = self._plan.asked, self._plan.columns
+        facts = [
+            *(HASH, self._task.buckets, Survey._fields, describe_core()),
+            *(identity.key, asked.split),
+            *(asked.options.selection.to_dict(), columns and sorted(columns)),
+            *(asked.dataset.chosen_cluster, asked.dataset.keep),
+            *map(describe_component, (asked.dataset, asked.task)),
+            asked.dataset.pipeline and asked.dataset.pipeline.specification,
         ]
-        return self._gather(tasks, "reading the predictions", 0.25, 0.5)
+        text = json.dumps(facts, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def _files_to_score(
-        self, source: Source | None, parts: Sequence[ResponsePart]
-    ) -> _Files:
-        if self._task.is_bucketed and source is not None:
-            return [[each] for each in bucketed_files(source)]
-        starts, files = offsets(source, parts), [part.files for part in parts]
-        return files_by_bucket(starts, files, self._task.buckets)
+    def _score(self) -> tuple[list[ResponsePart], list[Scored]]:
+        """Read and score the predictions.
 
-    def _score(self, files: _Files) -> list[Scored]:
-        """Score all buckets; those that infer something else than all, once more."""
-        buckets = range(self._task.buckets)
-        scored = self._score_buckets(files, buckets, None)
-        whole = merge_inferred(scored)
-        others = [n for n in buckets if scored[n].inferred != whole]
-        again = self._score_buckets(files, others, whole)
+        Buckets that infer something else than all together are scored once more.
+        """
+        parts: list[ResponsePart] = []
+        if self._rows is not None and not self._task.is_bucketed:
+            given = self._source.parts if self._source else [self._given.predictions]
+            calls = self._calls("predictions", given)
+            parts = self._run(read_part, calls, "reading the predictions", 0.25, 0.5)
+            self._pieces = scoring.merge_pieces(self._source, parts)
+        scored = self._score_buckets(range(self._task.buckets), None)
+        known = scoring.merge_inferred(scored)
+        others = [n for n, each in enumerate(scored) if each.inferred != known]
+        again = self._score_buckets(others, known)
         for number, each in zip(others, again, strict=True):
             scored[number] = each
-        return scored
+        for file in self._watched:
+            file.check()
+        return parts, scored
+
+    def _calls(
+        self, what: str, parts: Sequence[Any], *more: Any
+    ) -> list[tuple[tuple[Any, ...], str]]:
+        """Return the calls that read parts."""
+        calls = []
+        for number, part in enumerate(parts):
+            name = str(part) if isinstance(part, Path) else what
+            if isinstance(part, FilePart):
+                word = "line" if part.groups is None else "row"
+                name = f"{part} from {word} {part.first:,}"
+            calls.append(((self._task, number, part, *more), name))
+        return calls
 
     def _score_buckets(
-        self, files: _Files, buckets: Sequence[int], inferred: Inferred | None
+        self, buckets: Iterable[int], known: Inferred | None
     ) -> list[Scored]:
-        tasks = [
-            self._engine.submit(
-                score_bucket,
-                (self._task, bucket, files[bucket], inferred),
-                f"part {bucket + 1} of {self._task.buckets}",
-                self._engine.resources,
-            )
-            for bucket in buckets
+        task, pieces = self._task, self._pieces
+        calls = [
+            ((task, n, files_of(pieces, n), known), f"part {n + 1} of {task.buckets}")
+            for n in buckets
         ]
-        return self._gather(tasks, "scoring", 0.5, 0.9)
+        return self._run(score_bucket, calls, "scoring", 0.5, 0.9)
 
-    def _gather(
-        self, tasks: Sequence[Any], text: str, first: float, last: float
+    def _run(
+        self,
+        function: Callable[..., Any],
+        calls: Sequence[tuple[tuple[Any, ...], str]],
+        text: str,
+        first: float,
+        last: float,
     ) -> list[Any]:
+        """Call a function on workers, each call with its arguments and name."""
         started, done, rows = time.monotonic(), 0, 0
+        engine = self._engine
+        resources = engine.resources if function is score_bucket else {}
 
         def told(_place: int, value: Any) -> None:
             nonlocal done, rows
             done, rows = done + 1, rows + getattr(value, "rows", 0)
             seconds = max(time.monotonic() - started, 1e-3)
             rate = f", {rows / seconds:,.0f} rows/s" if rows else ""
-            lost = self._engine.lost
-            missing = f", {lost} workers lost" if lost else ""
-            share = first + (last - first) * done / len(tasks)
-            self._progress(
-                f"{text}: {done} of {len(tasks)} parts{rate}{missing}", share
-            )
+            lost = f", {engine.lost} workers lost" if engine.lost else ""
+            share = first + (last - first) * done / len(calls)
+            self._progress(f"{text}: {done} of {len(calls)} parts{rate}{lost}", share)
 
-        return self._engine.gather(tasks, told)
+        tasks = [
+            engine.submit(call_with, (function, *arguments), name, resources)
+            for arguments, name in calls
+        ]
+        return list(engine.gather(tasks, told))
 
     def _merge(
-        self,
-        partition: PartitionPlan,
-        parts: Sequence[ResponsePart],
-        scored: Sequence[Scored],
+        self, parts: Sequence[ResponsePart], scored: Sequence[Scored]
     ) -> tuple[Result, Sequence[str]]:
-        asked, survey = partition.asked, self._plan.survey
-        assert survey is not None
-        self._alignment = alignment = self._add_up(parts, scored)
-        refused = alignment.refusal(asked.options.policies)
-        examples = survey.examples
-        if survey.is_clustered:
-            examples = _Clustered(*examples)
-        given = {**self._identify(self._source), **self._recorded}
-        prepared = Prepared(
-            *(examples, alignment, given, examples.frame["id"]),
-            *(asked.stage, asked.answers, self._plan.job),
-        )
-        found = Parts(asked, prepared, GroupSizes((), []), {})
+        asked, survey = self._plan.asked, self._plan.survey
+        self._add_up(parts, scored)
+        refused = self.alignment.refusal(asked.options.policies)
+        source, ids = self._source, survey.examples.frame["id"]
+        read = changed_by(source.path, asked.stage) if source else self._rows
+        given = {**preparation.identify(read), **self._beside}
+        matched = survey.examples, self.alignment, given, ids
+        prepared = Prepared(*matched, asked.stage, asked.answers, self._plan.job)
+        found = Parts(asked, self._given.told(prepared), GroupSizes((), []), {})
         if not refused:
             tallies = merge_tallies([each.tallies for each in scored if each.tallies])
-            finals = finalize_all(partition, tallies)
-            baselines = None
+            plan, groups = self._plan.partition, partitions.group_sizes(tallies)
+            finals = partitions.finalize_all(plan, tallies)
+            found = found._replace(scored=finals, groups=groups)
             with suppress(MetricError):  # its failure is reported with its scores
-                baselines = baselines_of(
-                    finals[0].metric, partition.context, tallies.answers
-                )
-            found = found._replace(
-                scored=finals, baselines=baselines, groups=group_sizes(tallies)
-            )
+                of_answers = finals[0].metric, plan.context, tallies.answers
+                found = found._replace(baselines=baselines_of(*of_answers))
         result = make_result(found, self._plan.model, refused)
+        self._given.keep_in(result)
+        result.responses_of = lambda: None  # they lie in parts
         result.examples = None
-        result.problems = alignment.problems
-        self._complete(result, scored)
+        result.problems = self.alignment.problems
+        changes = scoring.merge_records(scored)
+        is_partial = changes["not_scored"] and result.status == "complete"
+        clusters = cluster_names(asked.dataset) if survey.is_clustered else ()
+        result.amend(
+            **changes,
+            cluster=tuple(clusters),
+            status="partial" if is_partial else result.status,
+            notices=(*result.notices, *scoring.list_notices(scored)),
+        )
+        result.amend(fingerprint=fingerprint_of(result.record))
+        for each in scored:
+            result.record_warnings(each.record.warnings)
         if self._plan.writes:
-            result.part_files = self._files(scored, parts)
+            result.part_files = self._files(parts, scored)
         return result, refused
 
-    def _add_up(
-        self, parts: Sequence[ResponsePart], scored: Sequence[Scored]
-    ) -> Alignment:
+    def _add_up(self, parts: Sequence[ResponsePart], scored: Sequence[Scored]) -> None:
         """Add up what became of the responses, with all problems in order."""
-        found: list[tuple[Key, Problem]] = []
-        assert self._plan.survey is not None
-        adapters = reader_of(self._plan, self._plan.survey.examples).adapters
+        numbered: list[tuple[tuple[int, ...], Problem]] = []
+        adapters = self._plan.reader(self._plan.survey.examples).adapters
         for each in scored:
             adapters.refused.update(each.refused)
             if each.problems is not None:
-                found += load(self._task.store, each.problems)
-        problems = Problems()
-        for _, problem in sorted(found, key=lambda each: each[0]):
-            problems.add(problem)
-        merged = merge_alignments(scored, parts)
-        return merged._replace(problems=problems, notices=adapters.notices())
-
-    def _identify(self, source: Source | None) -> dict[str, Any]:
-        """Return name and digest of the predictions, and what made them."""
-        rows = self._predictions
-        system = read_system(rows)
-        made = {} if system is None else {"system": system.recorded}
-        if source is None or not source.hashes:
-            return {**identify_predictions(rows), **made}
-        digests = [each["sha256"] for each in source.hashes]
-        adapters = self._asked.stage
-        changes = {} if adapters is None else {"adapters": adapters.specification}
-        return {
-            "name": source.path.name,
-            "sha256": digests[0] if len(digests) == 1 else joined_digest(digests),
-            **changes,
-            **made,
-        }
-
-    def _complete(self, result: Result, scored: Sequence[Scored]) -> None:
-        """Add what parts said of their examples to the record."""
-        record = result.record
-        left: Counter[str] = Counter()
-        for each in scored:
-            left.update(each.not_scored)
-        is_partial = left and record.status == "complete"
-        extraction = merge_extractions(scored)
-        result.amend(
-            not_scored=dict(left),
-            status="partial" if is_partial else record.status,
-            columns=merge_columns(scored),
-            extraction=extraction,
-            notices=(*record.notices, *list_notices(scored)),
-            fingerprint=fingerprint_of(record.changed(extraction=extraction)),
+                numbered += load(self._task.store, each.problems)
+        numbered.sort(key=lambda each: each[0])
+        self.alignment = scoring.merge_alignments(scored, parts)._replace(
+            problems=Problems(problem for _, problem in numbered),
+            notices=adapters.notices(),
+            place=preparation.place_of(self._rows),
         )
-        for each in scored:
-            result.record_warnings(each.warnings)
 
     def _files(
-        self, scored: Sequence[Scored], parts: Sequence[ResponsePart]
+        self, parts: Sequence[ResponsePart], scored: Sequence[Scored]
     ) -> dict[str, str | Path]:
         """Return the tables by example by their names in the run folder."""
         files = {
@@ -494,52 +423,18 @@ class _Run:
             for name, file in each.files.items()
         }
         kept = [each.kept for each in (parts or scored)]
-        if all(kept):
-            names = (f"parts/{n:05}/responses.parquet" for n in range(len(kept)))
-            files |= dict(zip(names, map(str, kept), strict=True))
-        store = self._task.store
-        return {
-            name: join(store, file) if is_remote(store) else Path(store, file)
-            for name, file in files.items()
-        }
+        for number, file in enumerate(kept if all(kept) else ()):
+            files[f"parts/{number:05}/responses.parquet"] = str(file)
+        return {name: join(self._task.store, file) for name, file in files.items()}
 
-    def refusal(
-        self, result: Result, refused: Sequence[str], registry: Registry
-    ) -> AlignmentError:
-        """Return the error of predictions that the policies refuse."""
-        diagnosis = self.diagnose(registry)
-        message = refusal_message(result, refused, self._alignment, diagnosis)
-        return AlignmentError(message, result, diagnosis.mapping)
-
-    def diagnose(self, registry: Registry) -> Diagnosis:
-        """Say why responses were refused, or what is wrong if all scores are 0."""
-        bound = self._asked.dataset, self._asked.task
-        return diagnose(*bound, *self._diagnosed(), registry)
-
-    def _diagnosed(self) -> tuple[Examples, Alignment]:
+    def hints(self) -> tuple[Examples, Alignment]:
         """Return what hints are found in: of little data all that was matched."""
         survey, source = self._plan.survey, self._source
-        assert survey is not None
-        is_short = source is None or source.bytes <= PART_BYTES
-        if self._predictions is not None and is_short and survey.rows <= MOST_MATCHED:
-            rows, model = self._predictions, self._plan.model
-            return match(self._asked, rows, model, self._progress)[:2]
+        is_short = source is None or source.bytes <= SMALL_BYTES
+        if self._rows is not None and is_short and survey.rows <= MOST_MATCHED:
+            given = self._plan.asked, self._rows, self._plan.model, self._progress
+            return match(*given)[:2]
         examples = survey.examples._replace(choices=None)
         if survey.rows <= MOST_ON_DRIVER:
             examples = examples._replace(frame=answers_of(self._task, survey))
-        return examples, self._alignment
-
-
-class _Clustered(Examples):
-    """Examples without a row, of a whole that has clusters."""
-
-    clustered = True
-
-
-def _name(what: str, path: Path | None) -> str:
-    if path is None:
-        return what
-    if isinstance(path, FilePart):
-        word = "line" if path.groups is None else "row"
-        return f"{path} from {word} {path.first:,}"
-    return str(path)
+        return examples, self.alignment

@@ -1,8 +1,6 @@
-"""A cluster of this machine: one process that holds the scheduler and its workers.
+"""A cluster of this machine, in a process that ends with the driver, however it ends.
 
-The driver starts it as a program of its own, so that neither the driver's main module
-runs again in a worker nor Dask's settings and threads reach the driver. It ends with
-the driver, however that ends, and its workers end with it.
+So a worker does not run the driver's main module, nor has the driver Dask's settings.
 """
 
 from __future__ import annotations
@@ -15,41 +13,25 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from evalkit.errors import EvalkitError
 
 _LIBRARIES = ("POLARS_MAX", "RAYON_NUM", "OMP_NUM", "OPENBLAS_NUM", "MKL_NUM")
-ONE_THREAD = {f"{library}_THREADS": "1" for library in _LIBRARIES}
-"""Variables that keep a library from starting a thread for each core."""
-
+_ONE_THREAD = {f"{library}_THREADS": "1" for library in _LIBRARIES}
+_QUIET = "ignore::UserWarning:multiprocessing.resource_tracker"  # of killed workers
 _START = "import sys; sys.path[:] = {!r}; import {} as local; local.serve(*{!r})"
-
-_GRACE = 5.0
-"""Seconds that the cluster gets to end."""
 
 
 @contextmanager
-def local_cluster(workers: int | None, memory: str | None) -> Iterator[tuple[str, str]]:
-    """Run a scheduler and workers on the loopback address.
-
-    Args:
-        workers: Number of workers. None: as many as cores.
-        memory: Memory at which a worker is ended, such as `2GB`. None: no limit.
-
-    Yields:
-        The address of the scheduler, and a folder that is removed at the end.
-
-    Raises:
-        EvalkitError: The cluster did not start.
-    """
+def local_cluster(workers: int | None) -> Iterator[tuple[str, str]]:
+    """Run workers; give the address of their scheduler, and a temporary folder."""
     folder = tempfile.mkdtemp(prefix="evalkit-dask-")
-    code = _START.format([*map(str, sys.path)], __name__, (workers, memory, folder))
+    code = _START.format([*map(str, sys.path)], __name__, (workers, folder))
     process = subprocess.Popen(
-        [sys.executable, "-c", code],
+        [sys.executable, "-W", _QUIET, "-c", code],
         stdin=subprocess.PIPE,  # its end tells the cluster that the driver is gone
         stdout=subprocess.PIPE,
-        env={**os.environ, **ONE_THREAD},
+        env={**os.environ, **_ONE_THREAD},
         start_new_session=True,  # an interrupt reaches the driver only
     )
     try:
@@ -62,58 +44,47 @@ def local_cluster(workers: int | None, memory: str | None) -> Iterator[tuple[str
         yield address, folder
     finally:
         try:
-            process.communicate(timeout=_GRACE)  # which closes its standard input
+            process.communicate(timeout=5)  # which closes its standard input
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def serve(workers: int | None, memory: str | None, folder: str) -> None:
+def serve(workers: int | None, folder: str) -> None:
     """Run a cluster in this process until the driver is gone."""
-    import multiprocessing
-    from multiprocessing import resource_tracker
-
-    replies, errors = os.fdopen(os.dup(1), "w"), os.dup(2)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    resource_tracker.ensure_running()  # it would report what killed workers left
-    os.dup2(errors, 2)
-    os.dup2(errors, 1)  # what a plugin prints must not fill the pipe to the driver
-    with _cluster(workers, memory, folder) as cluster:
-        print(cluster.scheduler_address, file=replies, flush=True)
-        sys.stdin.read()
-        for worker in (children := multiprocessing.active_children()):
-            worker.kill()
-        for worker in children:
-            worker.join()
-        shutil.rmtree(folder, ignore_errors=True)
-        os.killpg(0, signal.SIGTERM)  # which the tracker ignores
-
-
-def _cluster(workers: int | None, memory: str | None, folder: str) -> Any:
     import logging
+    import multiprocessing
 
     import dask
     import distributed
 
-    settings: dict[str, Any] = {
+    replies = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a plugin prints must not fill the pipe to the driver
+    settings = {
         "distributed.deploy.lost-worker-timeout": "1 day",  # or nothing restarts it
+        "distributed.scheduler.allowed-failures": 2,
         "distributed.scheduler.http.routes": [],
-        "distributed.worker.http.routes": [],
+        "distributed.scheduler.worker-saturation": 1.0,
         "distributed.scheduler.worker-ttl": None,  # a worker may be busy for long
-        "distributed.worker.memory.target": False,
-        "distributed.worker.memory.spill": False,
-        "distributed.worker.memory.pause": False,
+        "distributed.worker.http.routes": [],
         "distributed.worker.profile.enabled": False,
     }
     dask.config.set(settings)
-    return distributed.LocalCluster(  # type: ignore[no-untyped-call]
+    cluster = distributed.LocalCluster(  # type: ignore[no-untyped-call]
         n_workers=workers,
         threads_per_worker=1,
-        memory_limit=memory or 0,
+        memory_limit=0,  # and so nothing is spilled
         host="127.0.0.1",
         dashboard_address=None,
         scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # of its HTTP server
         local_directory=folder,
         silence_logs=logging.CRITICAL,
     )
+    print(cluster.scheduler_address, file=replies, flush=True)
+    sys.stdin.read()
+    for worker in multiprocessing.active_children():
+        worker.kill()
+        worker.join()
+    shutil.rmtree(folder, ignore_errors=True)
+    os.killpg(0, signal.SIGTERM)  # which the tracker ignores

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
 from evalkit.base.copies import COPY_COLUMNS
@@ -13,8 +12,10 @@ from evalkit.base.jobs import Job
 from evalkit.base.terms import MetricContext
 from evalkit.examples.table import Examples
 from evalkit.predictions.input_rows import fields_read
+from evalkit.predictions.responses import ResponseReader
 from evalkit.runs.recording import Asked
-from evalkit.scoring.grouping import Whole
+from evalkit.workflows.partitions import PartitionPlan
+from evalkit_engines_dask.buckets import Pieces
 from evalkit_engines_dask.store import load_once
 
 
@@ -24,9 +25,9 @@ class Task(NamedTuple):
     store: str
     folder: str
     """Folder of this evaluation, which is removed at its end."""
-    buckets: int
+    buckets: int = 0
     is_bucketed: bool = False
-    """Whether each file of data and predictions holds one bucket."""
+    """Whether each file of predictions holds one bucket."""
     plan: str = ""
     """File of the `Plan`."""
     data: str = ""
@@ -44,12 +45,20 @@ class Plan(NamedTuple):
     asked: Asked
     """The plugins; once the data were read, metrics with `prepare` have seen them."""
     model: str
-    survey: Survey | None = None
-    """None until the data were read."""
-    job: Job | None = None
+    job: Job | None
     """The job that made the predictions."""
-    writes: bool = False
+    writes: bool
     """Whether a run folder is written."""
+    survey: Survey = None  # type: ignore[assignment]
+    """What is known of all examples; None until the data were read."""
+
+    @property
+    def partition(self) -> PartitionPlan:
+        """What core scores parts by."""
+        whole = self.survey.examples
+        known = (whole.labels, whole.answer_kind)
+        context = MetricContext(*known, job=self.job, languages=whole.languages)
+        return PartitionPlan(self.asked, context)
 
     @property
     def columns(self) -> set[str] | None:
@@ -60,37 +69,25 @@ class Plan(NamedTuple):
         read = fields_read(asked.dataset, asked.task)
         return {*asked.columns, *COPY_COLUMNS, *asked.options.selection.columns, *read}
 
-    @property
-    def keeps_responses(self) -> bool:
-        """Whether the run holds the rows as they came."""
-        return self.writes and self.asked.options.include_examples
-
-    @property
-    def fields(self) -> set[str]:
-        """The fields of responses that are kept where the task does not name them."""
-        return self.asked.fields | (self.asked.crossed - {"answer", "pred"})
+    def reader(self, examples: Examples) -> ResponseReader:
+        """Return what reads responses to some examples."""
+        asked = self.asked
+        fields = asked.fields | (asked.crossed - {"answer", "pred"})
+        bound = asked.task, asked.dataset, examples
+        return ResponseReader(*bound, fields, asked.answers)
 
 
 class Survey(NamedTuple):
     """What core infers of all examples, found in all parts of the data and merged."""
 
     examples: Examples
-    """Without a row: types, labels, kind of answers, identity, kept columns."""
+    """Without a row; the frame has columns `row` and `selected` too."""
     is_clustered: bool
     facets: Sequence[str]
-    files: Sequence[Sequence[tuple[int, str]]]
-    """By bucket, the file of each part, and the number of examples before the part."""
+    pieces: Pieces
     rows: int
-    selected: int | None
-    """Number of examples that are evaluated; None for all."""
     last: int
-    """Number of the last example that is selected."""
-
-    @property
-    def context(self) -> MetricContext:
-        """What metrics know."""
-        known = self.examples
-        return MetricContext(known.labels, known.answer_kind, languages=known.languages)
+    """Number of the last example that a limit takes."""
 
 
 class Inferred(NamedTuple):
@@ -99,14 +96,9 @@ class Inferred(NamedTuple):
     replications: tuple[str, ...]
     types: Mapping[str, pl.DataType]
     """Types of predictions (`pred`) and of fields that have a value."""
-    edges: Mapping[str, tuple[float, ...]]
+    edges: Mapping[str, tuple[float, ...]] = {}
     """What cuts the numbers of columns that examples are grouped by."""
     is_refused: bool = False
     """Whether the policies refuse some responses, so that none is scored."""
     unanswered: bool = False
     """Whether some answer that counts has no prediction, which some metrics refuse."""
-
-    def whole(self, facets: Sequence[str]) -> Whole:
-        """Return it in the form that grouping takes."""
-        edges = {name: np.array(each) for name, each in self.edges.items()}
-        return Whole(facets, edges)

@@ -1,236 +1,200 @@
-"""A bucket: its responses matched and scored by core, and what comes of it."""
+"""Buckets: their responses matched and scored by core, and all of it added up."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from evalkit.base.columns import all_named
 from evalkit.base.ids import RESPONSES_KEY
-from evalkit.plugins.bound import BoundMetric
 from evalkit.predictions.alignment import Alignment, align
 from evalkit.predictions.alternatives import OF_ALTERNATIVES
+from evalkit.predictions.matching import sorted_replications
 from evalkit.predictions.preparation import Prepared
 from evalkit.predictions.problems import Problem
-from evalkit.predictions.table import scoring_table
 from evalkit.runs import recorded
-from evalkit.runs.folders import statistics_file
+from evalkit.runs.record import RunRecord
 from evalkit.runs.recording import Parts, make_result
 from evalkit.runs.results import Result
 from evalkit.runs.scores import GroupSizes
-from evalkit.scoring.grouping import bin_edges
-from evalkit.scoring.records import MetricScores, Outcomes, takes_no_prediction
+from evalkit.runs.tables import texts_of
+from evalkit.scoring.grouping import Whole, bin_edges
+from evalkit.scoring.records import (
+    MetricScores,
+    Outcomes,
+    takes_no_prediction,
+    with_outcomes,
+)
 from evalkit.scoring.table import ListsGiven
 from evalkit.scoring.tally import Tallies
-from evalkit.scoring.tallying import tally_table
-from evalkit.workflows.evaluation_steps import (
-    add_columns,
-    columns_to_cross,
-    cross_examples,
-)
-from evalkit_engines_dask.data import BucketExamples, bucket_examples
+from evalkit.workflows import evaluation_steps as steps
+from evalkit.workflows.partitions import tally_part
+from evalkit_engines_dask.buckets import Pieces
+from evalkit_engines_dask.data import LAST, bucket_examples
 from evalkit_engines_dask.plan import Inferred, Plan, Task
-from evalkit_engines_dask.responses import (
-    bucket_blocks,
-    bucketed_blocks,
-    keep_part,
-    reader_of,
-)
-from evalkit_engines_dask.sources import on_this_machine
+from evalkit_engines_dask.responses import ResponsePart, bucket_blocks, keep_part
+from evalkit_engines_dask.sources import Source, on_this_machine
 from evalkit_engines_dask.store import attempt, save, written
-from evalkit_engines_dask.types import conformed, type_of
-
-Key = tuple[int, int, int, int]
-"""Places of a problem: its line, and for those without one what it is of."""
-
-_LAST = int(np.iinfo(np.int64).max)
+from evalkit_engines_dask.types import common_type, conformed, type_of
 
 
 class Scored(NamedTuple):
     """What came of a bucket."""
 
-    tallies: Tallies | None
-    """None where the policies refuse its responses."""
-    inferred: Inferred
-    numbers: Mapping[str, pl.DataFrame]
-    """How often each number of a column that examples are grouped by is there."""
-    counts: Mapping[str, int]
+    record: RunRecord
+    """What a run of these examples would record."""
     alignment: Alignment
     """Without rows and problems: what a user should know of the responses."""
-    problems: str | None
-    """File of the problems, each with its key."""
-    files: Mapping[str, str]
-    """Files in the store by their name in the folder of the part."""
-    rows: int
-    """Number of examples."""
-    not_scored: Mapping[str, int]
-    columns: Sequence[recorded.Columns]
-    extraction: recorded.Extraction | None
-    texts: np.ndarray[Any, np.dtype[np.uint64]]
+    inferred: Inferred
+    tallies: Tallies | None
+    """None where the policies refuse its responses."""
+    numbers: Mapping[str, pl.DataFrame]
+    """How often each number of a column that examples are grouped by is there."""
+    texts: NDArray[np.uint64]
     """Hashes of the texts that answers were taken from."""
-    warnings: Sequence[str]
     lists: ListsGiven | None
     refused: Counter[str]
     """How many responses each adapter refused."""
+    problems: str | None
+    """File of the problems, each with what they are sorted by in the whole."""
+    files: Mapping[str, str]
+    """Files in the store by their name in the folder of the part."""
     kept: str | None
     """File of the rows as they came, where the bucket is a file of predictions."""
+
+    @property
+    def rows(self) -> int:
+        """Number of answers."""
+        return self.alignment.counts["examples"]
 
 
 def score_bucket(
     task: Task,
     bucket: int,
     files: Sequence[tuple[int, str | Path]],
-    inferred: Inferred | None = None,
+    known: Inferred | None,
 ) -> Scored:
     """Match and score the responses of a bucket.
 
-    Args:
-        task: What the task needs.
-        bucket: Number of the bucket.
-        files: Files of its responses in the store, or the file of predictions that
-            holds the bucket, and what is added to the lines of each.
-        inferred: What is known of all responses. Default: what this bucket says.
-
-    Returns:
-        What came of it.
+    What is inferred from all responses is known once all buckets were scored; until
+    then the bucket's own responses say it.
     """
+    files = [(start, on_this_machine(file)) for start, file in files]
     plan = task.load()
-    survey = plan.survey
-    assert survey is not None
-    found = bucket_examples(task, survey, bucket)
-    reader = reader_of(plan, found.examples)
-    options = plan.asked.options
-    kept, blocks = None, bucket_blocks(task, files)
-    if task.is_bucketed and files:
-        ((offset, file),) = files
-        assert isinstance(file, Path)
-        here = on_this_machine(file)
-        kept = keep_part(task, bucket, here)
-        read = bucketed_blocks(task, bucket, here, reader)
-        blocks = (block.moved(offset) for block in read)
+    asked, survey = plan.asked, plan.survey
+    examples = bucket_examples(task, survey, bucket)
+    frame, is_whole = examples.frame, asked.options.selection.is_whole
+    ids, selected = frame["id"], None if is_whole else frame["selected"]
+    reader = plan.reader(examples)
     alignment = align(
-        found.examples.frame["id"],
-        blocks,
+        ids,
+        bucket_blocks(task, bucket, files, reader),
         reader,
-        options.policies.on_duplicate,
-        found.selected,
-        replications=inferred and inferred.replications,
+        asked.options.policies.on_duplicate,
+        selected,
+        replications=known and known.replications,
     )
-    own = _inferred(alignment)
-    if inferred is not None:
-        alignment = _conformed(alignment, inferred)
-    prepared = _prepared(plan, found, alignment)
-    refused = alignment.refusal(options.policies)
-    is_refused = bool(refused) or (inferred is not None and inferred.is_refused)
-    is_refused = is_refused or not plan.asked.metrics
-    if not is_refused:
-        prepared = add_columns(plan.asked, prepared, lambda *_: None)
-    numbers = _numbers(plan, prepared)
-    edges = {name: tuple(bin_edges(each).tolist()) for name, each in numbers.items()}
-    own = own._replace(edges=edges, is_refused=bool(refused))
-    own = own._replace(unanswered=_has_unanswered(plan, prepared.alignment))
-    whole = (inferred or own).whole(survey.facets)
-    crossed = cross_examples(plan.asked, prepared, whole)
-    grouped = Parts(plan.asked, prepared, GroupSizes((), []), crossed)
-    outcomes: dict[str, Outcomes] = {}
-    tallies = None if is_refused else _tallies(plan, grouped, outcomes)
-    is_unanswered = (inferred or own).unanswered
-    scored = [
-        each
-        for each in _scored(plan.asked.metrics, outcomes)
-        if takes_no_prediction(each.metric) or not is_unanswered
-    ]
-    result = make_result(grouped._replace(scored=scored), plan.model, refused)
-    folder = attempt(f"{task.folder}/scored/{bucket}")
-    return Scored(
-        tallies,
-        inferred or own,
-        numbers,
-        alignment.counts,
-        _without_rows(alignment),
-        _save_problems(task, folder, result, found, plan.asked.metric_names),
-        _write_tables(task, folder, result) if plan.writes else {},
-        _count(found),
-        result.record.not_scored,
-        result.record.columns,
-        result.record.extraction,
-        _texts(alignment),
-        plan.asked.watchers.warnings,
-        ListsGiven.among(
-            *(alignment.predictions, survey.examples.answer_kind),
-            prepared.examples.frame["id"],
-            show=options.include_examples,
-        ),
-        reader.adapters.refused,
-        kept,
-    )
-
-
-def _inferred(alignment: Alignment) -> Inferred:
     columns = {"pred": alignment.predictions, **alignment.fields}
-    types = {n: each for n, c in columns.items() if (each := type_of(c)) is not None}
-    return Inferred(alignment.replications, types, {})
-
-
-def _conformed(alignment: Alignment, known: Inferred) -> Alignment:
-    """Bring responses into the types of the whole, with all fields that it has."""
-    predictions = conformed(alignment.predictions, known.types.get("pred"))
-    nothing = pl.Series([None]).new_from_index(0, len(predictions))
-    is_scored = pl.lit(alignment.statuses == "scored")
-    fields = {}
-    for name in known.types.keys() - {"pred"}:
-        only = None  # a plain response is its only alternative
-        if name == RESPONSES_KEY:
-            only = pl.concat_list(pl.lit(predictions)).list.drop_nulls()
-        elif name.startswith(OF_ALTERNATIVES):
-            own = alignment.fields.get(name.removeprefix(OF_ALTERNATIVES), nothing)
-            only = pl.concat_list(pl.lit(own))
-        filled = pl.when(is_scored).then(only)
-        fields[name] = nothing if only is None else pl.select(filled).to_series()
-    fields |= alignment.fields
-    fields = {
-        name: conformed(column.alias(name), known.types.get(name))
-        for name, column in fields.items()
+    types = {
+        name: dtype for name in columns if (dtype := type_of(columns[name])) != pl.Null
     }
-    return alignment._replace(predictions=predictions, fields=fields)
-
-
-def _prepared(plan: Plan, found: BucketExamples, alignment: Alignment) -> Prepared:
-    examples = found.examples
-    if found.selected is not None:
-        examples = examples.where(found.selected)
+    own = Inferred(alignment.replications, types)
+    alignment = _conformed(alignment, (known or own).types)
+    if selected is not None:
+        examples = examples.where(selected)
     if alignment.replications:
         examples = examples.repeated(len(alignment.replications))
-    asked = plan.asked
     given = {"name": None, "sha256": None}
-    ids = found.examples.frame["id"]
-    return Prepared(
-        examples, alignment, given, ids, asked.stage, asked.answers, plan.job
+    stages = asked.stage, asked.answers, plan.job
+    prepared = Prepared(examples, alignment, given, ids, *stages)
+    refused = alignment.refusal(asked.options.policies)
+    is_scored = not (refused or (known and known.is_refused)) and bool(asked.metrics)
+    numbers = _numbers(plan, prepared)
+    counted = alignment.statuses.is_in(list(asked.options.policies.counted))
+    metrics = [part for metric in asked.metrics for part in metric.parts()]
+    needs_all = not all(map(takes_no_prediction, metrics))
+    own = own._replace(
+        edges={name: tuple(bin_edges(numbers[name]).tolist()) for name in numbers},
+        is_refused=bool(refused),
+        unanswered=needs_all and (counted & alignment.predictions.is_null()).any(),
+    )
+    whole = known or own
+    edges = {name: np.array(each) for name, each in whole.edges.items()}
+    crossed = steps.cross_examples(asked, prepared, Whole(survey.facets, edges))
+    outcomes: dict[str, Outcomes] = {}
+    tallies = None
+    if is_scored:
+        of_part = prepared, crossed, outcomes, survey.is_clustered
+        tallies = tally_part(plan.partition, *of_part)
+    scored = [
+        with_outcomes(MetricScores(part.name, part, [], None), outcomes[part.name])
+        for part in metrics
+        if part.name in outcomes and (takes_no_prediction(part) or not whole.unanswered)
+    ]
+    parts = Parts(asked, prepared, GroupSizes((), []), crossed, scored)
+    result = make_result(parts, plan.model, refused)
+    folder = attempt(f"{task.folder}/scored/{bucket}")
+    texts = pl.Series([], dtype=pl.String)
+    if alignment.extracted is not None:
+        texts = texts_of(alignment.extracted)
+    return Scored(
+        result.record,
+        alignment._replace(
+            statuses=alignment.statuses.clear(),
+            predictions=alignment.predictions.clear(),
+            fields={},
+            problems=(),  # type: ignore[arg-type]
+            computed=(),
+            lacking={},
+            extracted=None,
+        ),
+        whole,
+        tallies,
+        numbers,
+        np.unique(texts.hash().to_numpy()),
+        ListsGiven.among(
+            *(alignment.predictions, survey.examples.answer_kind),
+            examples.frame["id"],
+            show=asked.options.include_examples,
+        ),
+        reader.adapters.refused,
+        _save_problems(task, folder, result, frame, asked.metric_names),
+        _write_tables(task, folder, result) if plan.writes else {},
+        keep_part(task, bucket, files[0][1]) if task.is_bucketed and files else None,
     )
 
 
-def _has_unanswered(plan: Plan, alignment: Alignment) -> bool:
-    """Tell whether some metric refuses an answer without a prediction."""
-    metrics = (part for whole in plan.asked.metrics for part in whole.parts())
-    if all(map(takes_no_prediction, metrics)):
-        return False
-    counted = alignment.statuses.is_in(list(plan.asked.options.policies.counted))
-    return bool((counted & alignment.predictions.is_null()).any())
-
-
-def _count(found: BucketExamples) -> int:
-    """Count the examples that are evaluated."""
-    return len(found.rows) if found.selected is None else int(found.selected.sum())
+def _conformed(alignment: Alignment, types: Mapping[str, pl.DataType]) -> Alignment:
+    """Bring responses into the types of the whole, with all fields that it has."""
+    predictions = alignment.predictions
+    predictions = conformed(predictions, types.get("pred", predictions.dtype))
+    nothing = pl.repeat(None, len(predictions), eager=True)
+    is_scored = pl.lit(alignment.statuses == "scored")
+    fields = {}
+    for name in dict.fromkeys((*alignment.fields, *types)):
+        column = alignment.fields.get(name, nothing)
+        # a plain response is its only alternative
+        if name not in alignment.fields and name == RESPONSES_KEY:
+            alone = pl.concat_list(pl.lit(predictions)).list.drop_nulls()
+            column = pl.select(pl.when(is_scored).then(alone)).to_series()
+        elif name not in alignment.fields and name.startswith(OF_ALTERNATIVES):
+            own = alignment.fields.get(name.removeprefix(OF_ALTERNATIVES), nothing)
+            alone = pl.concat_list(pl.lit(own))
+            column = pl.select(pl.when(is_scored).then(alone)).to_series()
+        fields[name] = conformed(column.alias(name), types.get(name, column.dtype))
+    fields.pop("pred", None)
+    return alignment._replace(predictions=predictions, fields=fields)
 
 
 def _numbers(plan: Plan, prepared: Prepared) -> dict[str, pl.DataFrame]:
     """Count the numbers of columns that examples are grouped by."""
-    columns = columns_to_cross(*prepared[:2])
+    columns = steps.columns_to_cross(*prepared[:2])
     found = {}
     for name in sorted(plan.asked.crossed & columns.keys()):
         column = columns[name].alias("number")
@@ -241,107 +205,120 @@ def _numbers(plan: Plan, prepared: Prepared) -> dict[str, pl.DataFrame]:
     return found
 
 
-def _tallies(plan: Plan, parts: Parts, outcomes: dict[str, Outcomes]) -> Tallies:
-    assert plan.survey is not None
-    examples, alignment = parts.prepared[:2]
-    context = plan.survey.context._replace(job=plan.job)
-    table = scoring_table(examples, alignment, plan.job)
-    table = table._replace(context=context, is_part=True)
-    if plan.survey.is_clustered:
-        table = table._replace(clusters=examples.frame["cluster"])
-    status = pl.lit(alignment.statuses.cast(pl.String))
-    counted = list(plan.asked.options.policies.counted)
-    left_out = pl.select(pl.when(~status.is_in(counted)).then(status)).to_series()
-    tags = examples.frame["tags"]
-    return tally_table(
-        plan.asked.metrics, table, left_out, tags, parts.crossed, outcomes
-    )
-
-
-def _scored(
-    metrics: Sequence[BoundMetric], outcomes: Mapping[str, Outcomes]
-) -> list[MetricScores]:
-    """Return what metrics made of the examples, without scores."""
-    found = []
-    for metric in (part for whole in metrics for part in whole.parts()):
-        if metric.name not in outcomes:
-            continue
-        statistics, unscored = outcomes[metric.name]
-        column, per_example = metric.example_column, None
-        if column in statistics.columns:
-            per_example = statistics.select(
-                "position", score=all_named([str(column)]).as_expr()
-            )
-        found.append(
-            MetricScores(metric.name, metric, [], None, None)._replace(
-                per_example=per_example, statistics=statistics, unscored=unscored
-            )
-        )
-    return found
-
-
-def _without_rows(alignment: Alignment) -> Alignment:
-    return alignment._replace(
-        statuses=alignment.statuses.clear(),
-        predictions=alignment.predictions.clear(),
-        fields={},
-        problems=(),  # type: ignore[arg-type]
-        computed=(),
-        lacking={},
-        extracted=None,
-    )
-
-
-def _texts(alignment: Alignment) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    extracted = alignment.extracted
-    if extracted is None:
-        return np.empty(0, np.uint64)
-    scored = extracted.filter(pl.col("extraction").is_not_null())
-    texts = scored["response"]
-    if "responses" in scored.columns:
-        several = scored["responses"].drop_nulls().explode()
-        own = scored.filter(pl.col("responses").is_null())["response"]
-        texts = pl.concat([own, several])
-    return np.unique(texts.drop_nulls().hash().to_numpy())
-
-
 def _save_problems(
     task: Task,
     folder: str,
     result: Result,
-    found: BucketExamples,
+    examples: pl.DataFrame,
     metrics: Sequence[str],
 ) -> str | None:
     """Write the problems with what they are sorted by in the whole."""
     if not len(result.problems):
         return None
-    places = dict(zip(found.examples.frame["id"], found.rows.tolist(), strict=True))
-    numbered: list[tuple[Key, Problem]] = []
+    rows: dict[str | None, int] = dict(examples.select("id", "row").iter_rows())
+    numbered: list[tuple[tuple[int, ...], Problem]] = []
     for place, problem in enumerate(result.problems):
-        key: Key = (problem.line or _LAST, 0, 0, place)
-        if problem.line is None:
-            of_metric = 0
-            if problem.metric is not None:
-                names = [*metrics, problem.metric]
-                of_metric = 1 + names.index(problem.metric)
-            key = (_LAST, of_metric, places.get(problem.id or "", 0), place)
+        names = [None, *metrics, problem.metric]
+        row = rows.get(problem.id, 0)
+        key = problem.line or LAST, names.index(problem.metric), row, place
         numbered.append((key, problem))
-    name = f"{folder}/problems"
-    save(task.store, name, numbered)
-    return name
+    return save(task.store, f"{folder}/problems", numbered)
 
 
 def _write_tables(task: Task, folder: str, result: Result) -> dict[str, str]:
-    tables = {"examples.parquet": result.examples}
-    for below, own in (
-        ("statistics", result.statistics),
-        ("columns", result.column_details),
-    ):
-        tables |= {f"{below}/{statistics_file(name)}": own[name] for name in own}
     files = {}
-    for name, frame in tables.items():
+    for name, frame in result.tables_by_example().items():
         assert frame is not None
         files[name] = f"{folder}/{name}"
         with written(task.store, files[name]) as path:
             frame.write_parquet(path)
     return files
+
+
+def merge_pieces(source: Source | None, parts: Sequence[ResponsePart]) -> Pieces:
+    """Return the files of parts; lines are numbered through all files."""
+    paths = [None] if source is None else source.parts
+    last: dict[Path | None, int] = {}
+    for path, part in zip(paths, parts, strict=True):
+        last[path] = max(last.get(path, 0), part.last)
+    starts = dict(zip(last, accumulate(last.values(), initial=0), strict=False))
+    return [(starts[p], part.files) for p, part in zip(paths, parts, strict=True)]
+
+
+def merge_inferred(scored: Sequence[Scored]) -> Inferred:
+    """Merge what parts infer of responses."""
+    known = [each.inferred for each in scored]
+    names = {name for each in known for name in each.types}
+    of_numbers = {name for each in scored for name in each.numbers}
+    return Inferred(
+        sorted_replications({name for each in known for name in each.replications}),
+        {
+            name: common_type(each.types[name] for each in known if name in each.types)
+            for name in sorted(names)
+        },
+        {
+            name: _edges(each.numbers[name] for each in scored if name in each.numbers)
+            for name in sorted(of_numbers)
+        },
+        any(each.is_refused for each in known),
+        any(each.unanswered for each in known),
+    )
+
+
+def _edges(numbers: Iterable[pl.DataFrame]) -> tuple[float, ...]:
+    counts = pl.concat(numbers, how="vertical_relaxed")
+    summed = counts.group_by("number").agg(pl.col("count").sum()).sort("number")
+    return tuple(bin_edges(summed).tolist())
+
+
+def merge_alignments(
+    scored: Sequence[Scored], parts: Sequence[ResponsePart]
+) -> Alignment:
+    """Add up what became of the responses of all buckets."""
+    known = [each.alignment for each in scored]
+    counts = _total(each.counts for each in known)
+    if "replications" in counts:
+        counts["replications"] = known[0].counts["replications"]
+    undeclared = [each.undeclared for each in known]
+    undeclared += (each.undeclared for each in parts)
+    absent = [each.absent for each in known if each.counts["predictions"] > 1] or [()]
+    return known[0]._replace(
+        counts={name: counts[name] for name in known[0].counts},
+        undeclared=_total(undeclared),
+        unparsed=dict(_total(each.unparsed for each in known).most_common()),
+        absent=tuple(n for n in absent[0] if all(n in each for each in absent)),
+    )
+
+
+def merge_records(scored: Sequence[Scored]) -> dict[str, Any]:
+    """Add up what the records of buckets say of their examples."""
+    known = [each.record for each in scored]
+    return {
+        "not_scored": dict(_total(each.not_scored for each in known)),
+        "extraction": _merge_extractions(scored),
+    }
+
+
+def _merge_extractions(scored: Sequence[Scored]) -> recorded.Extraction | None:
+    known = [each.record.extraction for each in scored]
+    found = [each for each in known if each is not None]
+    if not found:
+        return None
+    names = ("responses", "ok", "empty", "unparsed", "error")
+    sums = {name: sum(getattr(each, name) for each in found) for name in names}
+    texts = np.unique(np.concatenate([each.texts for each in scored]))
+    return found[0].model_copy(update={**sums, "unique": len(texts)})
+
+
+def list_notices(scored: Sequence[Scored]) -> list[str]:
+    """Say how many lists were predicted where answers are single values."""
+    known = [each.lists for each in scored if each.lists is not None]
+    number = sum(each.number for each in known)
+    return [str(known[0]._replace(number=number))] if known else []
+
+
+def _total(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for each in counts:
+        total.update(each)
+    return total

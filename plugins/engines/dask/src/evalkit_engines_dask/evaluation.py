@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from evalkit.base.progress import Progress, cancelling
@@ -27,7 +28,7 @@ from evalkit.predictions import preparation
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.beside import read_job, read_system
 from evalkit.predictions.preparation import Prepared, changed_by
-from evalkit.predictions.problems import Problem, Problems
+from evalkit.predictions.problems import Problems
 from evalkit.reading.data_places import loaded_path
 from evalkit.reading.digests import BlockFacts, read_block
 from evalkit.reading.file_parts import FilePart
@@ -39,7 +40,7 @@ from evalkit.runs.recording import Asked, Parts, fingerprint_of, make_result
 from evalkit.runs.results import Result
 from evalkit.runs.scores import GroupSizes
 from evalkit.scoring.baselines import baselines_of
-from evalkit.scoring.tally import merge_tallies
+from evalkit.scoring.tally import Tallies
 from evalkit.workflows import partitions
 from evalkit.workflows.evaluation import (
     GivenPredictions,
@@ -59,7 +60,7 @@ from evalkit_engines_dask.data import (
 )
 from evalkit_engines_dask.plan import Inferred, Plan, Survey, Task
 from evalkit_engines_dask.responses import ResponsePart, read_part
-from evalkit_engines_dask.scoring import Scored, score_bucket
+from evalkit_engines_dask.scoring import Scored, add_tallies, score_bucket
 from evalkit_engines_dask.sources import Source, call_with
 from evalkit_engines_dask.store import attempt, load, save
 
@@ -68,6 +69,9 @@ MOST_ON_DRIVER = 2_000_000
 
 SMALL_BYTES = 64 << 20
 """Bytes of files that the driver reads once more to say what is wrong with them."""
+
+AT_ONCE = 16
+"""Tallies that a task adds up."""
 
 WHOLE_BYTES = 1 << 30
 """Bytes of files that the driver evaluates where a score needs all examples."""
@@ -193,6 +197,7 @@ class _Run:
             self._read_data()
             return self._score()
         except DataError:
+            self._check_files()
             if self._data is not None and self._data.bytes <= SMALL_BYTES:
                 # its error names the rows of the whole
                 load_examples(asked.dataset, asked.task, asked.split)
@@ -279,6 +284,7 @@ class _Run:
         for number, part in zip(others, again, strict=True):
             found[number] = part
         survey = merge_parts(self._task, found, identity)
+        self._check_files()
         save(self._task.store, name, survey)
         return survey
 
@@ -313,9 +319,12 @@ class _Run:
         again = self._score_buckets(others, known)
         for number, each in zip(others, again, strict=True):
             scored[number] = each
+        self._check_files()
+        return parts, scored
+
+    def _check_files(self) -> None:
         for file in self._watched:
             file.check()
-        return parts, scored
 
     def _calls(
         self, what: str, parts: Sequence[Any], *more: Any
@@ -381,7 +390,7 @@ class _Run:
         prepared = Prepared(*matched, asked.stage, asked.answers, self._plan.job)
         found = Parts(asked, self._given.told(prepared), GroupSizes((), []), {})
         if not refused:
-            tallies = merge_tallies([each.tallies for each in scored if each.tallies])
+            tallies = self._merge_tallies(scored)
             plan, groups = self._plan.partition, partitions.group_sizes(tallies)
             finals = partitions.finalize_all(plan, tallies)
             found = found._replace(scored=finals, groups=groups)
@@ -411,18 +420,31 @@ class _Run:
 
     def _add_up(self, parts: Sequence[ResponsePart], scored: Sequence[Scored]) -> None:
         """Add up what became of the responses, with all problems in order."""
-        numbered: list[tuple[tuple[int, ...], Problem]] = []
+        problems, keys = Problems(), [np.empty((0, 4), np.int64)]
         adapters = self._plan.reader(self._plan.survey.examples).adapters
         for each in scored:
             adapters.refused.update(each.refused)
             if each.problems is not None:
-                numbered += load(self._task.store, each.problems)
-        numbered.sort(key=lambda each: each[0])
+                places, listed = load(self._task.store, each.problems)
+                keys.append(places)
+                for problem in listed:
+                    problems.add(problem)
+        order = np.lexsort(np.concatenate(keys).T[::-1])
         self.alignment = scoring.merge_alignments(scored, parts)._replace(
-            problems=Problems(problem for _, problem in numbered),
+            problems=problems.at(order),
             notices=adapters.notices(),
             place=preparation.place_of(self._rows),
         )
+
+    def _merge_tallies(self, scored: Sequence[Scored]) -> Tallies:
+        """Add up the tallies of buckets on workers, some at a time."""
+        files = [each.tallies for each in scored if each.tallies is not None]
+        while len(files) > 1:
+            groups = [files[n : n + AT_ONCE] for n in range(0, len(files), AT_ONCE)]
+            calls = [((self._task, group), f"sum of {group[0]}") for group in groups]
+            files = self._run(add_tallies, calls, "adding up", 0.9, 0.95)
+        tallies: Tallies = load(self._task.store, files[0])
+        return tallies
 
     def _files(
         self, parts: Sequence[ResponsePart], scored: Sequence[Scored]

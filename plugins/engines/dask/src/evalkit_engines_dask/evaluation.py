@@ -50,7 +50,13 @@ from evalkit.workflows.evaluation import (
 from evalkit.workflows.evaluation_steps import bind, match
 from evalkit_engines_dask import scoring, sources
 from evalkit_engines_dask.buckets import HASH, Pieces, files_of
-from evalkit_engines_dask.data import answers_of, load_part, merge_parts
+from evalkit_engines_dask.data import (
+    answers_of,
+    common_types,
+    differ,
+    load_part,
+    merge_parts,
+)
 from evalkit_engines_dask.plan import Inferred, Plan, Survey, Task
 from evalkit_engines_dask.responses import ResponsePart, read_part
 from evalkit_engines_dask.scoring import Scored, score_bucket
@@ -164,11 +170,8 @@ class _Run:
                 f"{reason}. With an engine that is done for files of at most "
                 f"{WHOLE_BYTES >> 20:,} MiB"
             )
-        plan, progress = self._plan, self._progress
-        whole = evaluate_bound(
-            plan.asked, self._given, plan.model, progress, self._engine
-        )
-        result, refused, _, hints = whole
+        given = self._plan.asked, self._given, self._plan.model, self._progress
+        result, refused, hints = evaluate_bound(*given, self._engine)
         result.amend(notices=(*result.notices, f"{reason}: scored in one process"))
         return result, refused, hints
 
@@ -265,8 +268,16 @@ class _Run:
             return cached
         is_whole = bool(selection.filters) or preparation.has_plain_lines(self._rows)
         limit = None if is_whole else selection.limit
-        calls = self._calls("data", parts, limit)
+        calls = self._calls("data", parts, limit, {})
         found = self._run(load_part, calls, "reading the data", 0.05, 0.25)
+        types = common_types(found)
+        others = [n for n, part in enumerate(found) if differ(part.types, types)]
+        calls = self._calls("data", parts, limit, types)
+        again = self._run(
+            load_part, [calls[n] for n in others], "reading it again", 0.2, 0.25
+        )
+        for number, part in zip(others, again, strict=True):
+            found[number] = part
         survey = merge_parts(self._task, found, identity)
         save(self._task.store, name, survey)
         return survey

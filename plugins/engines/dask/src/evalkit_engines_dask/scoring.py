@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.predictions.alignment import Alignment, align
-from evalkit.predictions.alternatives import OF_ALTERNATIVES
+from evalkit.predictions.alternatives import OF_ALTERNATIVES, alternatives_column
 from evalkit.predictions.matching import sorted_replications
 from evalkit.predictions.preparation import Prepared
 from evalkit.predictions.problems import Problem
@@ -105,7 +105,8 @@ def score_bucket(
         name: dtype for name in columns if (dtype := type_of(columns[name])) != pl.Null
     }
     own = Inferred(alignment.replications, types)
-    alignment = _conformed(alignment, (known or own).types)
+    order = *reader.scored_fields, RESPONSES_KEY
+    alignment = _conformed(alignment, (known or own).types, order)
     if selected is not None:
         examples = examples.where(selected)
     if alignment.replications:
@@ -170,25 +171,31 @@ def score_bucket(
     )
 
 
-def _conformed(alignment: Alignment, types: Mapping[str, pl.DataType]) -> Alignment:
+def _conformed(
+    alignment: Alignment, types: Mapping[str, pl.DataType], order: Sequence[str]
+) -> Alignment:
     """Bring responses into the types of the whole, with all fields that it has."""
     predictions = alignment.predictions
     predictions = conformed(predictions, types.get("pred", predictions.dtype))
+    is_scored = alignment.statuses == "scored"
     nothing = pl.repeat(None, len(predictions), eager=True)
-    is_scored = pl.lit(alignment.statuses == "scored")
-    fields = {}
-    for name in dict.fromkeys((*alignment.fields, *types)):
-        column = alignment.fields.get(name, nothing)
+    fields = dict(alignment.fields)
+    for name in types.keys() - fields.keys() - {"pred"}:
+        fields[name], only = nothing, None
         # a plain response is its only alternative
-        if name not in alignment.fields and name == RESPONSES_KEY:
-            alone = pl.concat_list(pl.lit(predictions)).list.drop_nulls()
-            column = pl.select(pl.when(is_scored).then(alone)).to_series()
-        elif name not in alignment.fields and name.startswith(OF_ALTERNATIVES):
+        if name == RESPONSES_KEY:
+            only = [[] if value is None else [value] for value in predictions.to_list()]
+        elif name.startswith(OF_ALTERNATIVES):
             own = alignment.fields.get(name.removeprefix(OF_ALTERNATIVES), nothing)
-            alone = pl.concat_list(pl.lit(own))
-            column = pl.select(pl.when(is_scored).then(alone)).to_series()
-        fields[name] = conformed(column.alias(name), types.get(name, column.dtype))
-    fields.pop("pred", None)
+            only = [[value] for value in own.to_list()]
+        if only is not None:
+            rows = zip(only, is_scored, strict=True)
+            fields[name] = alternatives_column([own if s else None for own, s in rows])
+    fields = {
+        name: conformed(fields[name].alias(name), types.get(name, fields[name].dtype))
+        for name in order
+        if name in fields
+    }
     return alignment._replace(predictions=predictions, fields=fields)
 
 

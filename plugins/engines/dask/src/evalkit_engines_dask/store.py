@@ -19,7 +19,7 @@ from typing import Any
 
 import cloudpickle
 
-from evalkit.errors import StorageError
+from evalkit.errors import DataError, StorageError
 from evalkit.places import is_remote, join, local_file, put
 from evalkit.plugins.local_plugins import RAN, run_file
 
@@ -48,7 +48,12 @@ def written(store: str, name: str) -> Iterator[Path]:
 
 def save(store: str, name: str, value: Any) -> str:
     """Write a Python value, also of the user's script, and return the name."""
-    content = cloudpickle.dumps(value)
+    try:
+        content = cloudpickle.dumps(value)
+    except (RecursionError, pickle.PicklingError) as error:
+        raise DataError(
+            f"{name}: a value cannot be sent to workers: {error}"
+        ) from error
     files = [
         str(module.__file__)
         for each, module in [*sys.modules.items()]

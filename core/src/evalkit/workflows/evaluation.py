@@ -258,22 +258,35 @@ def evaluate_with(
         check_place(out)
         rows, options = source.predictions, source.options
         asked = bind(dataset, task, rows, options, registry, watchers)
-        predictions = changed_by(rows, asked.stage)
         model = model or source.model
-        prepared = source.told(match(asked, predictions, model, progress))
-        refused = prepared.alignment.refusal(asked.options.policies)
-        if not refused:
-            prepared = add_columns(asked, beside(options.against, prepared), progress)
-        parts = group(asked, prepared)
-        if not refused:
-            parts = score(parts, model, progress)
-        result = make_result(parts, model, refused)
-        source.keep_in(result)
+        result, refused, hints = evaluate_bound(asked, source, model, progress)
         result.record_time(started, time.time() - started)
         if moved := here.restore():
             result.record_warnings([moved])
-        conclude(result, refused, asked, lambda: prepared[:2], watchers, progress, out)
+        conclude(result, refused, asked, hints, watchers, progress, out)
         return result
+
+
+def evaluate_bound(
+    asked: Asked,
+    source: GivenPredictions,
+    model: str,
+    progress: Progress,
+    engine: Any = None,
+) -> tuple[Result, Sequence[str], Callable[[], tuple[Examples, Alignment]]]:
+    """Evaluate in this process; workers of an engine help to compute columns."""
+    predictions = changed_by(source.predictions, asked.stage)
+    prepared = source.told(match(asked, predictions, model, progress))
+    refused = prepared.alignment.refusal(asked.options.policies)
+    if not refused:
+        prepared = beside(asked.options.against, prepared)
+        prepared = add_columns(asked, prepared, progress, engine)
+    parts = group(asked, prepared)
+    if not refused:
+        parts = score(parts, model, progress)
+    result = make_result(parts, model, refused)
+    source.keep_in(result)
+    return result, refused, lambda: prepared[:2]
 
 
 def conclude(

@@ -152,9 +152,12 @@ class Dask(Engine):
         self._check = self.store, name, token
         while not self._count({}):
             time.sleep(_LOOK)
-        replies = client.run(check, *self._check, on_error="return")
+        try:
+            replies = client.run(check, *self._check, on_error="return")
+        except OSError as error:
+            raise self._lost_scheduler(error) from error
         for address, reply in replies.items():
-            if reply:
+            if reply and not isinstance(reply, OSError):  # of a worker that is gone
                 text = reply if isinstance(reply, str) else described(reply)
                 worker = self._seen.get(address, {}).get("name")
                 raise EvalkitError(f"worker {worker} at {address}: {text}")

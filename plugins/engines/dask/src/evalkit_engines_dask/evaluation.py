@@ -32,6 +32,7 @@ from evalkit.predictions.problems import Problems
 from evalkit.reading.data_places import loaded_path
 from evalkit.reading.digests import BlockFacts, read_block
 from evalkit.reading.file_parts import FilePart
+from evalkit.reading.formats import is_data_set
 from evalkit.reading.sharded import files_of as shards_of
 from evalkit.reading.steady_files import SteadyFile
 from evalkit.runs.folders import check_place
@@ -207,7 +208,11 @@ class _Run:
         """Read the data, and find out what is known of all examples."""
         asked, given = self._plan.asked, self._given.predictions
         paths = [self._data_path(), given if isinstance(given, Path) else None]
-        self._watched = [SteadyFile(path) for path in paths if path is not None]
+        # a folder that is no dataset is refused where it is read
+        files = [
+            p for p in paths if p is not None and (is_data_set(p) or not p.is_dir())
+        ]
+        self._watched = [*map(SteadyFile, files)]
         self._data, self._source = self._cut(paths)
         size = sum(each.bytes for each in (self._data, self._source) if each)
         workers = self._engine.workers

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from evalkit.errors import EvalkitError
 
@@ -81,7 +81,8 @@ def serve(workers: int | None, folder: str) -> None:
         local_directory=folder,
         silence_logs=logging.CRITICAL,
     )
-    print(cluster.scheduler_address, file=replies, flush=True)
+    with suppress(BrokenPipeError):  # the driver is gone already
+        print(cluster.scheduler_address, file=replies, flush=True)
     sys.stdin.read()
     for worker in multiprocessing.active_children():
         worker.kill()

@@ -154,7 +154,7 @@ class Dask(Engine):
             time.sleep(_LOOK)
         replies = client.run(check, *self._check, on_error="return")
         for address, reply in replies.items():
-            if reply:
+            if reply and not isinstance(reply, OSError):  # of a worker that is gone
                 text = reply if isinstance(reply, str) else described(reply)
                 worker = self._seen.get(address, {}).get("name")
                 raise EvalkitError(f"worker {worker} at {address}: {text}")

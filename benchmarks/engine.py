@@ -31,8 +31,6 @@ from python_metric import write_plugin
 
 from evalkit_engines_dask.buckets import bucket_of
 
-SHARDS = 16
-
 EVALUATE = """
 import sys, evalkit
 from evalkit_engines_dask.cluster import Dask
@@ -81,18 +79,22 @@ class Figure(NamedTuple):
 
 
 def write_rows(folder: Path, rows: int, form: str) -> tuple[str, str]:
-    """Write examples and predictions as shards, and return the patterns of both."""
+    """Write examples and predictions, JSON lines as one file, others as shards.
+
+    Returns:
+        The patterns of both.
+    """
     random = np.random.default_rng(0)
     labels = pl.Series(["positive", "negative", "neutral"])
     words = " ".join(f"word{number}" for number in range(25))
     ids = np.arange(rows)
-    suffix = form.replace("bucketed", "parquet")
-    buckets = ids * SHARDS // rows
+    suffix, shards = form.replace("bucketed", "parquet"), 1 if form == "jsonl" else 16
+    buckets = ids * shards // rows
     others = random.permutation(buckets)
     if form == "bucketed":
-        others = buckets = bucket_of(pl.Series(ids).cast(pl.String), SHARDS)
-    for place in range(SHARDS):
-        name = f"{place:05}-of-{SHARDS:05}.{suffix}"
+        others = buckets = bucket_of(pl.Series(ids).cast(pl.String), shards)
+    for place in range(shards):
+        name = f"{place:05}-of-{shards:05}.{suffix}"
         own = pl.Series("uid", ids[buckets == place]).cast(pl.String)
         numbers = [pl.Series(random.integers(0, 25, len(own))) for _ in "ab"]
         facets = [pl.format(f"{f}:{{}}", n) for f, n in zip("ab", numbers, strict=True)]

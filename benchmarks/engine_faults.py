@@ -113,7 +113,7 @@ def main() -> None:
         assert whole.run is not None, whole.error
         victims = [*["worker"] * chosen.kills, "scheduler", "driver"]
         for number, victim in enumerate(victims):
-            after = random.uniform(0, whole.seconds)
+            after = random.uniform(0, 0.8 * whole.seconds)
             ended = evaluate(Path(name, str(number)), files, victim, after)
             is_good = not ended.left
             if ended.run is not None:

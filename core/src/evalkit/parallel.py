@@ -100,7 +100,8 @@ class Workers:
                 if self.engine is None:
                     task = self._submit(request)
                 else:
-                    task = self.engine.submit(answer, (request,), name(part), {})
+                    resources = self.engine.resources
+                    task = self.engine.submit(answer, (request,), name(part), resources)
                 waiting.append((part, task))
                 while len(waiting) > most:
                     yield self._next_result(waiting, died)

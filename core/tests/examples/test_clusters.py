@@ -13,7 +13,6 @@ from evalkit import (
     PluginContractError,
     Result,
     evaluate,
-    merge,
     rescore,
     validate,
     verify,
@@ -272,19 +271,6 @@ def test_chosen_clusters_stay_with_the_run(run: Callable[..., Result]) -> None:
     assert verify(run("accuracy", PEOPLE, RIGHT, cluster="person")).agrees
     others = run(Hit, PEOPLE, RIGHT[::-1], cluster="person")
     assert compare(by_person, others).rows[0].n_clusters == 5
-
-
-def test_runs_with_other_clusters_are_not_mixed_in_silence(
-    run: Callable[..., Result],
-) -> None:
-    mine = run(Hit, PEOPLE, RIGHT, cluster="person")
-    theirs = run(Hit, PEOPLE, RIGHT[::-1], cluster="template")
-    comparison = compare(mine, theirs)
-    said = "clusters: person and template"
-    assert [text for text in comparison.notices if said in text]
-    assert comparison.rows[0].n_clusters == 5
-    with pytest.raises(EvalkitError, match=said):
-        merge([mine, theirs])
 
 
 @pytest.mark.parametrize("cluster", [(), "person"])

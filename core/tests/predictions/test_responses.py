@@ -380,7 +380,11 @@ class TestPrediction:
 
 def test_a_statement_over_several_lines_is_quoted_whole() -> None:
     def fail() -> None:
-        raise ValueError("first", "second")
+        # fmt: off
+        raise ValueError(
+            "first", "second",
+        )
+        # fmt: on
 
     with pytest.raises(ValueError, match="first") as caught:
         fail()

@@ -41,6 +41,12 @@ def as_table(path: Path) -> Path:
     return path
 
 
+def as_empty_table(path: Path) -> Path:
+    path = path.with_name("m.parquet")
+    pl.DataFrame(ROWS[:2]).clear().write_parquet(path)
+    return path
+
+
 def as_other_bytes(path: Path) -> Path:
     path.write_bytes(LINES.encode() + b"\xff\xfe\n")
     return path
@@ -54,7 +60,16 @@ def as_frame(_: Path) -> pl.DataFrame:
     return pl.DataFrame(ROWS[:2])
 
 
-FORMS = [as_lines, as_gzip, as_csv, as_table, as_other_bytes, as_rows, as_frame]
+FORMS = [
+    as_lines,
+    as_gzip,
+    as_csv,
+    as_table,
+    as_empty_table,
+    as_other_bytes,
+    as_rows,
+    as_frame,
+]
 
 
 @pytest.mark.parametrize("form", FORMS)

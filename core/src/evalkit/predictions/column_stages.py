@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from evalkit.examples.table import Examples
 from evalkit.plugins.bound import BoundMetric
@@ -52,6 +52,11 @@ class BoundColumns(Protocol):
         """The fields of data and responses that it reads."""
 
     def compute(
-        self, examples: Examples, alignment: Alignment, jobs: int, tell: Tell
+        self,
+        examples: Examples,
+        alignment: Alignment,
+        jobs: int,
+        tell: Tell,
+        engine: Any = None,
     ) -> Alignment:
         """Return the alignment with the columns, those computed and those lacking."""

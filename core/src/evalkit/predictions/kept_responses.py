@@ -59,7 +59,8 @@ def keep_responses(responses: Responses) -> pl.DataFrame | None:
         return pl.concat(whole)
     try:
         if detect_format(path) in TABLES:
-            return pl.concat(read_frames(path, detect_format(path)))
+            frames = [*read_frames(path, detect_format(path))]
+            return pl.concat(frames or [pl.DataFrame()])
         read = [*map(_lines_of, line_blocks(path))]
     except (DataError, OSError):
         return None

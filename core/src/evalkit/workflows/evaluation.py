@@ -20,11 +20,12 @@ from evalkit.base.files import WorkingFolder
 from evalkit.base.progress import Progress, cancelling
 from evalkit.errors import AlignmentError, EvalkitError, StorageError
 from evalkit.examples.files import chosen_data
+from evalkit.examples.table import Examples
 from evalkit.places.names import FetchedPath, is_remote
 from evalkit.plugins.importing import find_owner, name_owner
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
-from evalkit.predictions.alignment import OnDuplicate, OnProblem
+from evalkit.predictions.alignment import Alignment, OnDuplicate, OnProblem
 from evalkit.predictions.column_stages import ColumnStage
 from evalkit.predictions.kept_responses import keep_responses, restore_responses
 from evalkit.predictions.preparation import (
@@ -40,9 +41,8 @@ from evalkit.runs.accounts import known_job, refusal_message
 from evalkit.runs.comparability import find_differences
 from evalkit.runs.folders import check_place, is_run
 from evalkit.runs.options import EvaluationOptions
-from evalkit.runs.recording import make_result
+from evalkit.runs.recording import Asked, make_result
 from evalkit.runs.results import Result
-from evalkit.runs.score_columns import Score
 from evalkit.runs.stored import read_run
 from evalkit.workflows.evaluation_steps import (
     add_columns,
@@ -258,38 +258,66 @@ def evaluate_with(
         check_place(out)
         rows, options = source.predictions, source.options
         asked = bind(dataset, task, rows, options, registry, watchers)
-        predictions = changed_by(rows, asked.stage)
         model = model or source.model
-        prepared = source.told(match(asked, predictions, model, progress))
-        refused = prepared.alignment.refusal(asked.options.policies)
-        if not refused:
-            prepared = add_columns(asked, beside(options.against, prepared), progress)
-        parts = group(asked, prepared)
-        if not refused:
-            parts = score(parts, model, progress)
-        result = make_result(parts, model, refused)
-        source.keep_in(result)
+        result, refused, hints = evaluate_bound(asked, source, model, progress)
         result.record_time(started, time.time() - started)
         if moved := here.restore():
             result.record_warnings([moved])
-        if refused or is_zero(result.headline):
-            bound = asked.dataset, asked.task, prepared.examples, prepared.alignment
-            diagnosis = diagnose(*bound, registry)
-        if not refused and is_zero(result.headline):
-            result.record_warnings(diagnosis.notices)
-        announce(result, result.scores, refused, watchers)
-        if out is not None:
-            progress("writing the run", 0.95)
-            write(result, out, watchers)
-        if refused:
-            message = refusal_message(result, refused, prepared.alignment, diagnosis)
-            raise AlignmentError(message, result, diagnosis.mapping)
+        conclude(result, refused, asked, hints, watchers, progress, out)
         return result
 
 
-def is_zero(score: Score | None) -> bool:
-    """Whether a score is the worst that most metrics have."""
-    return score is not None and score.value == 0 and bool(score.higher_is_better)
+def evaluate_bound(
+    asked: Asked,
+    source: GivenPredictions,
+    model: str,
+    progress: Progress,
+    engine: Any = None,
+) -> tuple[Result, Sequence[str], Callable[[], tuple[Examples, Alignment]]]:
+    """Evaluate in this process; workers of an engine help to compute columns."""
+    predictions = changed_by(source.predictions, asked.stage)
+    prepared = source.told(match(asked, predictions, model, progress))
+    refused = prepared.alignment.refusal(asked.options.policies)
+    if not refused:
+        prepared = beside(asked.options.against, prepared)
+        prepared = add_columns(asked, prepared, progress, engine)
+    parts = group(asked, prepared)
+    if not refused:
+        parts = score(parts, model, progress)
+    result = make_result(parts, model, refused)
+    source.keep_in(result)
+    return result, refused, lambda: prepared[:2]
+
+
+def conclude(
+    result: Result,
+    refused: Sequence[str],
+    asked: Asked,
+    matched: Callable[[], tuple[Examples, Alignment]],
+    watchers: Observers,
+    progress: Progress,
+    out: str | Path | None,
+) -> None:
+    """Tell the observers what came of an evaluation, and write it.
+
+    Raises:
+        AlignmentError: The responses are refused.
+    """
+    head = result.headline
+    is_zero = head is not None and head.value == 0 and bool(head.higher_is_better)
+    if refused or is_zero:
+        examples, alignment = matched()
+        bound = asked.dataset, asked.task, examples, alignment, asked.registry
+        diagnosis = diagnose(*bound)
+        if not refused:
+            result.record_warnings(diagnosis.notices)
+    announce(result, result.scores, refused, watchers)
+    if out is not None:
+        progress("writing the run", 0.95)
+        write(result, out, watchers)
+    if refused:
+        message = refusal_message(result, refused, alignment, diagnosis)
+        raise AlignmentError(message, result, diagnosis.mapping)
 
 
 _DATA = ("task", "dataset", "version", "data", "split")

@@ -130,7 +130,9 @@ def _bind_columns(
     return None if stage is None else stage.bind(resolver, metrics, known)
 
 
-def add_columns(asked: Asked, prepared: Prepared, progress: Progress) -> Prepared:
+def add_columns(
+    asked: Asked, prepared: Prepared, progress: Progress, engine: Any = None
+) -> Prepared:
     """Add the computed columns to the responses."""
     stage, jobs = asked.computed_columns, asked.options.settings.jobs
     if stage is None:
@@ -139,7 +141,8 @@ def add_columns(asked: Asked, prepared: Prepared, progress: Progress) -> Prepare
     def told(text: str) -> None:
         progress(text, 0.38)
 
-    alignment = stage.compute(prepared.examples, prepared.alignment, jobs, told)
+    given = prepared.examples, prepared.alignment, jobs, told, engine
+    alignment = stage.compute(*given)
     for computed in alignment.computed:
         asked.watchers.warnings += computed.warnings
     return prepared._replace(alignment=alignment)

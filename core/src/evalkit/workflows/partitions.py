@@ -86,12 +86,8 @@ def plan_partitions(
         raise EvalkitError("observers cannot be used with partitions")
     chosen = chosen_data(dataset, data)
     asked = bind(chosen, task, None, options, registry, Observers(registry))
-    refuse_wholes(asked)
-    if asked.computed_columns is not None:
-        raise MetricError(
-            f"{asked.task.component.origin}: columns that a stage computes need all "
-            "examples. Score the whole dataset at once"
-        )
+    if reason := why_whole(asked):
+        raise MetricError(f"{reason}. Score the whole dataset at once")
     examples = load_examples(asked.dataset, asked.task, asked.split, ())
     context = MetricContext(
         examples.labels, examples.answer_kind, languages=examples.languages
@@ -112,19 +108,16 @@ def prepare_plan(
     return PartitionPlan(replace(asked, metrics=metrics), context)
 
 
-def refuse_wholes(asked: Asked) -> None:
-    """Refuse what needs all examples at once."""
+def why_whole(asked: Asked) -> str | None:
+    """Say what needs all examples at once; None if nothing does."""
     lists = [metric for metric in asked.metrics if metric.has("compute")]
     if lists:
-        raise MetricError(
-            f"{lists[0].component.origin}: functions of lists have no tally. Score "
-            "the whole dataset at once"
-        )
+        return f"{lists[0].component.origin}: functions of lists have no tally"
     if asked.dataset.has("evaluate"):
-        raise MetricError(
-            f"{asked.dataset.component.origin}: scores of the dataset's own need all "
-            "examples. Score the whole dataset at once"
-        )
+        return f"{asked.dataset.component.origin}: scores of its own need all examples"
+    if asked.computed_columns is not None:
+        return f"{asked.task.component.origin}: columns that a stage computes need all"
+    return None
 
 
 def partition_tallies(plan: PartitionPlan, examples: Any, responses: Any) -> Tallies:

@@ -788,7 +788,7 @@ def test_wrong_declarations_are_refused(change: Any, message: str) -> None:
 def test_a_field_that_there_is_not_is_refused() -> None:
     with judging(by_response) as server:
         said = declared(server, prompt={"user": "{rubric} {response} {sorce}"})
-        with pytest.raises(DataError, match=r"prompt.user reads .* mean 'source'\?"):
+        with pytest.raises(DataError, match=r"prompt.user reads .* mean source\?"):
             judged(said)
         with pytest.raises(DataError, match="human reads the field 'peple'"):
             judged(declared(server, human="peple"))

@@ -1,6 +1,5 @@
 """TweetEval's sentiment set: small files in the publisher's format."""
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -176,19 +175,6 @@ def test_label_that_the_mapping_does_not_name_is_refused(
         f"(uid '2'): label: must be one of the labels 0, 1, 2, found {label!r}"
     )
     assert "datasets/tweeteval-sentiment (evalkit-datasets-tweeteval " in message
-
-
-def test_edited_files_are_scored_with_a_notice_each() -> None:
-    result = evaluate()
-    assert [notice.partition(" ")[0] for notice in result.notices] == [
-        "test_text.txt",
-        "test_labels.txt",
-    ]
-    assert all("is not the published file" in notice for notice in result.notices)
-    assert result.to_dict()["data"]["files"] == [
-        {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
-        for name, content in FILES.items()
-    ]
 
 
 # Predictions

@@ -106,19 +106,6 @@ def test_only_mcc_and_the_mean_over_seen_classes_depend_on_them(
         assert scored(name, said, gold) == pytest.approx(apart, abs=1e-12)
 
 
-def test_declared_labels_make_scikit_learn_leave_other_predictions_out() -> None:
-    gold, said = ["a", "a", "b", "c", "c"], ["a", "x", "b", "y", "c"]
-    choice = list(DECLARED)
-    assert scored("cohen-kappa", said, gold) == pytest.approx(
-        cohen_kappa_score(gold, said)
-    )
-    assert cohen_kappa_score(gold, said, labels=choice) == 1
-    assert scored("micro-f1", said, gold) == pytest.approx(3 / 5)
-    assert scored("micro-f1:labels=declared", said, gold) == pytest.approx(
-        f1_score(gold, said, labels=choice, average="micro")
-    )
-
-
 def test_missing_predictions_are_not_among_them() -> None:
     said, gold = ["a", None, "x", "y"], ["a", "a", "b", "c"]
     joined = ["a", "none", "other", "other"]

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import product
 
 import numpy as np
 import pytest
@@ -59,32 +58,6 @@ def test_it_equals_scikit_learn_for_the_set_every_tag_and_class(
             assert of_one[tag].value is None
         else:
             assert of_one[tag].value == pytest.approx(expected[2], abs=1e-12)
-
-
-@settings(max_examples=10, deadline=None)
-@given(rows=probable_rows())
-def test_auroc_is_the_share_of_pairs_that_are_ranked_rightly(
-    rows: list[Probable],
-) -> None:
-    ups = [row.shares[0] for row in rows if row.target == "a"]
-    downs = [row.shares[0] for row in rows if row.target != "a"]
-    pairs = [1.0 if p > q else 0.5 if p == q else 0.0 for p, q in product(ups, downs)]
-    value = score("auroc:label=a", rows)[None].value
-    assert value == (pytest.approx(np.mean(pairs)) if pairs else None)
-
-
-@settings(max_examples=8, deadline=None)
-@given(rows=probable_rows(["no", "yes"]))
-def test_two_classes_have_the_one_auroc_of_scikit_learn(rows: list[Probable]) -> None:
-    labels = ["yes", "no"]
-    named = [row._replace(weights=row.weights[::-1]) for row in rows]
-    found = score("auroc", named, labels)[None]
-    gold = [row.target for row in rows]
-    if len({*gold}) == 1:
-        assert (found.value, found.reason) == (None, LACKING["auroc"])
-    else:
-        expected = roc_auc_score(gold, [row.shares[1] for row in rows])
-        assert found.value == pytest.approx(expected, abs=1e-12)
 
 
 def test_macro_equals_scikit_learns_one_versus_rest() -> None:

@@ -30,6 +30,9 @@ MOST_FAILURES = 20
 _SHARED_ROWS = 4
 """Rows that a worker gets at least, as handing them over takes time too."""
 
+_ENGINE_ROWS = 64
+"""The same of an engine, whose workers may be other machines."""
+
 _DETAILS = {
     "position": pl.UInt32,
     "text": pl.String,
@@ -79,6 +82,7 @@ def annotate(
     jobs: int,
     tell: Tell,
     offered: Sequence[str] = (),
+    engine: Any = None,
 ) -> Annotated:
     """Annotate the rows of a table."""
     annotator = wanted.annotator
@@ -89,7 +93,7 @@ def annotate(
         failed = without_value(f"{annotator.component.origin}: {why}", failed=True)
         answers = [failed] * len(rows)
     else:
-        answers = _Asking(annotator, jobs, tell).answers(rows)
+        answers = _Asking(annotator, jobs, tell, engine).answers(rows)
     answers, values = of_one_kind(annotator, answers)
     everyone = pl.DataFrame({"position": range(table.height)})
     columns = {}
@@ -158,9 +162,12 @@ def _rows(
 class _Asking:
     """Asks for the rows of one table, each distinct row once."""
 
-    def __init__(self, annotator: BoundAnnotator, jobs: int, tell: Tell) -> None:
+    def __init__(
+        self, annotator: BoundAnnotator, jobs: int, tell: Tell, engine: Any
+    ) -> None:
         self._annotator = annotator
         self._jobs = jobs if annotator.shares_work else 1
+        self._engine = engine if annotator.shares_work else None
         self._tell = tell
         self._found: dict[str, Answer] = {}
         self._failures = 0
@@ -189,7 +196,8 @@ class _Asking:
     def _ask(self, keys: Sequence[str], rows: dict[str, Row]) -> None:
         size = self._annotator.rows_at_once
         try:
-            self._share(keys, rows, max(size, _SHARED_ROWS))
+            least = _SHARED_ROWS if self._engine is None else _ENGINE_ROWS
+            self._share(keys, rows, max(size, least))
         except NotPortable:
             left = [key for key in keys if key not in self._found]
             for part in _parts(left, size):
@@ -207,7 +215,8 @@ class _Asking:
     def _share(self, keys: Sequence[str], rows: dict[str, Row], size: int) -> None:
         """Ask in processes of their own."""
         annotator = self._annotator
-        if self._jobs == 1 or annotator.loaded_with is None or len(keys) <= size:
+        is_alone = self._jobs == 1 and self._engine is None
+        if is_alone or annotator.loaded_with is None or len(keys) <= size:
             raise NotPortable
         handed_out: list[Sequence[str]] = []
 
@@ -223,8 +232,11 @@ class _Asking:
             return PluginError(f"{origin}: a worker process ended before it answered")
 
         parts = (annotator.component, dict(annotator.loaded_with))
-        with Workers(self._jobs) as workers:
-            asked = workers.map(load_component, parts, ask_rows, requests(), died)
+        with Workers(self._jobs, self._engine) as workers:
+            asked = workers.map(
+                *(load_component, parts, ask_rows, requests(), died),
+                lambda part: f"{len(part)} rows for {annotator.name}",
+            )
             with closing(asked):
                 for part, answers in enumerate(asked):
                     self._keep(handed_out[part], answers)

@@ -94,7 +94,12 @@ class BoundAnnotators:
         return {name for each in self.wanted for name in each.annotator.reads}
 
     def compute(
-        self, examples: Examples, alignment: Alignment, jobs: int, tell: Tell
+        self,
+        examples: Examples,
+        alignment: Alignment,
+        jobs: int,
+        tell: Tell,
+        engine: Any = None,
     ) -> Alignment:
         """Add the annotators' columns to the fields that metrics may ask for.
 
@@ -120,7 +125,7 @@ class BoundAnnotators:
             if not columns:
                 continue
             asked = Wanted(each.annotator, columns)
-            found = annotate(asked, table.frame, jobs, tell, table.offered)
+            found = annotate(asked, table.frame, jobs, tell, table.offered, engine)
             lacking = dict.fromkeys(found.columns, found.lacking)
             alignment = alignment._replace(
                 fields={**alignment.fields, **found.columns},

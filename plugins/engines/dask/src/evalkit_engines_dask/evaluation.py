@@ -14,8 +14,7 @@ from typing import Any
 import polars as pl
 
 from evalkit.base.progress import Progress, cancelling
-from evalkit.diagnosis import Diagnosis
-from evalkit.errors import AlignmentError, DataError, EvalkitError, MetricError
+from evalkit.errors import DataError, EvalkitError, MetricError
 from evalkit.examples.clusters import cluster_names
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
 from evalkit.examples.rows import ExampleRows
@@ -24,22 +23,16 @@ from evalkit.places import is_remote, join
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import describe_component, describe_core
 from evalkit.plugins.registry import Registry
+from evalkit.predictions import preparation
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.beside import read_job, read_system
-from evalkit.predictions.preparation import (
-    Prepared,
-    changed_by,
-    has_plain_lines,
-    identify,
-    place_of,
-)
+from evalkit.predictions.preparation import Prepared, changed_by
 from evalkit.predictions.problems import Problem, Problems
-from evalkit.predictions.row_sources import diagnose
 from evalkit.reading.data_places import loaded_path
 from evalkit.reading.digests import BlockFacts, read_block
 from evalkit.reading.file_parts import FilePart
+from evalkit.reading.sharded import files_of as shards_of
 from evalkit.reading.steady_files import SteadyFile
-from evalkit.runs.accounts import refusal_message
 from evalkit.runs.folders import check_place
 from evalkit.runs.options import EvaluationOptions
 from evalkit.runs.recording import Asked, Parts, fingerprint_of, make_result
@@ -47,35 +40,21 @@ from evalkit.runs.results import Result
 from evalkit.runs.scores import GroupSizes
 from evalkit.scoring.baselines import baselines_of
 from evalkit.scoring.tally import merge_tallies
-from evalkit.workflows.evaluation import GivenPredictions, is_zero, open_predictions
-from evalkit.workflows.evaluation_steps import announce, bind, match, write
-from evalkit.workflows.partitions import (
-    PartitionPlan,
-    finalize_all,
-    group_sizes,
-    prepare_plan,
-    refuse_wholes,
+from evalkit.workflows import partitions
+from evalkit.workflows.evaluation import (
+    GivenPredictions,
+    conclude,
+    evaluate_bound,
+    open_predictions,
 )
+from evalkit.workflows.evaluation_steps import bind, match
+from evalkit_engines_dask import scoring, sources
 from evalkit_engines_dask.buckets import HASH, Pieces, files_of
 from evalkit_engines_dask.data import answers_of, load_part, merge_parts
-from evalkit_engines_dask.merging import (
-    list_notices,
-    merge_alignments,
-    merge_inferred,
-    merge_pieces,
-    merge_records,
-)
 from evalkit_engines_dask.plan import Inferred, Plan, Survey, Task
 from evalkit_engines_dask.responses import ResponsePart, read_part
 from evalkit_engines_dask.scoring import Scored, score_bucket
-from evalkit_engines_dask.sources import (
-    PART_BYTES,
-    Source,
-    bucketed_pieces,
-    call_with,
-    cut_source,
-    list_blocks,
-)
+from evalkit_engines_dask.sources import Source, call_with
 from evalkit_engines_dask.store import attempt, load, save
 
 MOST_ON_DRIVER = 2_000_000
@@ -83,6 +62,9 @@ MOST_ON_DRIVER = 2_000_000
 
 SMALL_BYTES = 64 << 20
 """Bytes of files that the driver reads once more to say what is wrong with them."""
+
+WHOLE_BYTES = 1 << 30
+"""Bytes of files that the driver evaluates where a score needs all examples."""
 
 MOST_MATCHED = 200_000
 """Examples up to which the driver matches responses to say what is wrong with them."""
@@ -111,24 +93,15 @@ def evaluate_on(
         watchers = Observers(registry, options.observers)
         bound = dataset, task, given.predictions, given.options, registry
         asked = bind(*bound, Observers(registry))
-        refuse_wholes(asked)
         model = model or given.model
         run = _Run(engine, asked, given, model, progress, writes=out is not None)
         try:
-            result, refused = run.evaluate()
+            if reason := partitions.why_whole(asked):
+                result, refused, hints = run.evaluate_whole(reason)
+            else:
+                result, refused, hints = *run.evaluate(), run.hints
             result.record_time(started, time.time() - started)
-            diagnosis = Diagnosis()
-            if refused or is_zero(result.headline):
-                diagnosis = run.diagnose(registry)
-            if not refused:
-                result.record_warnings(diagnosis.notices)
-            announce(result, result.scores, refused, watchers)
-            if out is not None:
-                progress("writing the run", 0.95)
-                write(result, out, watchers)
-            if refused:
-                message = refusal_message(result, refused, run.alignment, diagnosis)
-                raise AlignmentError(message, result, diagnosis.mapping)
+            conclude(result, refused, asked, hints, watchers, progress, out)
             return result
         finally:
             run.end()
@@ -150,13 +123,10 @@ def match_on(
 
 
 class _Run:
-    """One evaluation, as the driver knows it.
-
-    Attributes:
-        alignment: What became of the responses, once all were scored.
-    """
+    """One evaluation, as the driver knows it."""
 
     alignment: Alignment
+    """What became of the responses, once all were scored."""
 
     def __init__(
         self,
@@ -169,8 +139,11 @@ class _Run:
     ) -> None:
         self._engine, self._given, self._progress = engine, given, progress
         self._rows = changed_by(given.predictions, asked.stage)
-        self._job = read_job(self._rows)
-        self._plan = Plan(asked, model, self._job and self._job.job, writes)
+        job, system = read_job(self._rows), read_system(self._rows)
+        self._beside = {} if job is None else dict(job.recorded)
+        if system is not None:
+            self._beside["system"] = system.recorded
+        self._plan = Plan(asked, model, job and job.job, writes)
         self._task = Task(engine.store, attempt("evaluation"))
         self._data: Source | None = None
         self._source: Source | None = None
@@ -180,21 +153,35 @@ class _Run:
         """Do all steps; return the result, and why it is refused."""
         return self._merge(*self._score_all())
 
+    def evaluate_whole(self, reason: str) -> tuple[Result, Sequence[str], Any]:
+        """Evaluate in this process what needs all examples; workers help."""
+        paths = [self._data_path(), self._given.predictions]
+        files = [
+            file for path in paths if isinstance(path, Path) for file in shards_of(path)
+        ]
+        if sum(file.stat().st_size for file in files) > WHOLE_BYTES:
+            raise MetricError(
+                f"{reason}. With an engine that is done for files of at most "
+                f"{WHOLE_BYTES >> 20:,} MiB"
+            )
+        plan, progress = self._plan, self._progress
+        whole = evaluate_bound(
+            plan.asked, self._given, plan.model, progress, self._engine
+        )
+        result, refused, _, hints = whole
+        result.amend(notices=(*result.notices, f"{reason}: scored in one process"))
+        return result, refused, hints
+
     def match(self) -> tuple[Examples, Alignment]:
         """Do all steps but those of metrics."""
         self._add_up(*self._score_all())
-        return self._hints()
+        return self.hints()
 
     def end(self) -> None:
         """Remove what only this evaluation needed from a store that is a folder."""
         if not is_remote(self._task.store):
             folder = Path(self._task.store, self._task.folder)
             shutil.rmtree(folder, ignore_errors=True)
-
-    def diagnose(self, registry: Registry) -> Diagnosis:
-        """Say why responses were refused, or what is wrong if all scores are 0."""
-        bound = self._plan.asked.dataset, self._plan.asked.task
-        return diagnose(*bound, *self._hints(), registry)
 
     def _score_all(self) -> tuple[list[ResponsePart], list[Scored]]:
         """Read and score all parts."""
@@ -216,22 +203,22 @@ class _Run:
         self._data, self._source = self._cut(paths)
         size = sum(each.bytes for each in (self._data, self._source) if each)
         workers = self._engine.workers
-        buckets = self._engine.parts or max(2 * workers, -(-size // PART_BYTES))
+        buckets = self._engine.parts or max(2 * workers, -(-size // sources.PART_BYTES))
         if is_bucketed := self._engine.bucketed:
-            self._pieces = bucketed_pieces(paths[1])
+            self._pieces = sources.bucketed_pieces(paths[1])
             buckets = len(self._pieces)
         self._task = self._task._replace(buckets=buckets, is_bucketed=is_bucketed)
         self._share(self._plan)
         survey = self._load(self._data)
-        plan = self._plan._replace(known=survey)
+        plan = self._plan._replace(survey=survey)
         if any(metric.has("prepare") for metric in asked.metrics):
             if survey.rows > MOST_ON_DRIVER:
                 raise MetricError(
                     f"metrics that look at all answers first take at most "
                     f"{MOST_ON_DRIVER:,} examples with an engine, got {survey.rows:,}"
                 )
-            answers = answers_of(self._task, survey)
-            asked = prepare_plan(asked, plan.context, answers).asked
+            known = plan.partition.context, answers_of(self._task, survey)
+            asked = partitions.prepare_plan(asked, *known).asked
         self._share(plan._replace(asked=asked))
 
     def _share(self, plan: Plan) -> None:
@@ -250,7 +237,7 @@ class _Run:
 
     def _cut(self, paths: Sequence[Path | None]) -> list[Source | None]:
         """Hash the files of data and predictions, and cut them into parts."""
-        blocks = list_blocks(path for path in paths if path is not None)
+        blocks = sources.list_blocks(path for path in paths if path is not None)
         calls = [(each, f"block {each[1]} of {each[0]}") for each in blocks]
         by_file: dict[Path, list[BlockFacts]] = {}
         found = self._run(read_block, calls, "hashing the files", 0.0, 0.05)
@@ -258,7 +245,7 @@ class _Run:
             by_file.setdefault(file, []).append(facts)
         stages = self._plan.asked.dataset.pipeline, self._plan.asked.stage
         return [
-            None if path is None else cut_source(path, by_file, stage is not None)
+            sources.cut_source(path, by_file, stage is not None) if path else None
             for path, stage in zip(paths, stages, strict=True)
         ]
 
@@ -276,12 +263,9 @@ class _Run:
         cached: Survey | None = load(self._task.store, name, may_be_missing=True)
         if cached is not None:
             return cached
-        is_whole = bool(selection.filters) or has_plain_lines(self._rows)
+        is_whole = bool(selection.filters) or preparation.has_plain_lines(self._rows)
         limit = None if is_whole else selection.limit
-        calls = [
-            ((self._task, number, path, limit), _name("data", path))
-            for number, path in enumerate(parts)
-        ]
+        calls = self._calls("data", parts, limit)
         found = self._run(load_part, calls, "reading the data", 0.05, 0.25)
         survey = merge_parts(self._task, found, identity)
         save(self._task.store, name, survey)
@@ -308,17 +292,12 @@ class _Run:
         """
         parts: list[ResponsePart] = []
         if self._rows is not None and not self._task.is_bucketed:
-            given: Sequence[Any] = [self._given.predictions]
-            given = given if self._source is None else self._source.parts
-            paths = [each if isinstance(each, Path) else None for each in given]
-            calls = [
-                ((self._task, number, each), _name("predictions", path))
-                for number, (path, each) in enumerate(zip(paths, given, strict=True))
-            ]
+            given = self._source.parts if self._source else [self._given.predictions]
+            calls = self._calls("predictions", given)
             parts = self._run(read_part, calls, "reading the predictions", 0.25, 0.5)
-            self._pieces = merge_pieces(paths, parts)
+            self._pieces = scoring.merge_pieces(self._source, parts)
         scored = self._score_buckets(range(self._task.buckets), None)
-        known = merge_inferred(scored)
+        known = scoring.merge_inferred(scored)
         others = [n for n, each in enumerate(scored) if each.inferred != known]
         again = self._score_buckets(others, known)
         for number, each in zip(others, again, strict=True):
@@ -326,6 +305,19 @@ class _Run:
         for file in self._watched:
             file.check()
         return parts, scored
+
+    def _calls(
+        self, what: str, parts: Sequence[Any], *more: Any
+    ) -> list[tuple[tuple[Any, ...], str]]:
+        """Return the calls that read parts."""
+        calls = []
+        for number, part in enumerate(parts):
+            name = str(part) if isinstance(part, Path) else what
+            if isinstance(part, FilePart):
+                word = "line" if part.groups is None else "row"
+                name = f"{part} from {word} {part.first:,}"
+            calls.append(((self._task, number, part, *more), name))
+        return calls
 
     def _score_buckets(
         self, buckets: Iterable[int], known: Inferred | None
@@ -371,30 +363,33 @@ class _Run:
         asked, survey = self._plan.asked, self._plan.survey
         self._add_up(parts, scored)
         refused = self.alignment.refusal(asked.options.policies)
-        ids = survey.examples.frame["id"]
-        matched = survey.examples, self.alignment, self._identity(), ids
+        source, ids = self._source, survey.examples.frame["id"]
+        read = changed_by(source.path, asked.stage) if source else self._rows
+        given = {**preparation.identify(read), **self._beside}
+        matched = survey.examples, self.alignment, given, ids
         prepared = Prepared(*matched, asked.stage, asked.answers, self._plan.job)
         found = Parts(asked, self._given.told(prepared), GroupSizes((), []), {})
         if not refused:
             tallies = merge_tallies([each.tallies for each in scored if each.tallies])
-            finals = finalize_all(PartitionPlan(asked, self._plan.context), tallies)
-            found = found._replace(scored=finals, groups=group_sizes(tallies))
+            plan, groups = self._plan.partition, partitions.group_sizes(tallies)
+            finals = partitions.finalize_all(plan, tallies)
+            found = found._replace(scored=finals, groups=groups)
             with suppress(MetricError):  # its failure is reported with its scores
-                of_answers = finals[0].metric, self._plan.context, tallies.answers
+                of_answers = finals[0].metric, plan.context, tallies.answers
                 found = found._replace(baselines=baselines_of(*of_answers))
         result = make_result(found, self._plan.model, refused)
         self._given.keep_in(result)
         result.responses_of = lambda: None  # they lie in parts
         result.examples = None
         result.problems = self.alignment.problems
-        changes = merge_records(scored)
+        changes = scoring.merge_records(scored)
         is_partial = changes["not_scored"] and result.status == "complete"
         clusters = cluster_names(asked.dataset) if survey.is_clustered else ()
         result.amend(
             **changes,
             cluster=tuple(clusters),
             status="partial" if is_partial else result.status,
-            notices=(*result.notices, *list_notices(scored)),
+            notices=(*result.notices, *scoring.list_notices(scored)),
         )
         result.amend(fingerprint=fingerprint_of(result.record))
         for each in scored:
@@ -412,22 +407,11 @@ class _Run:
             if each.problems is not None:
                 numbered += load(self._task.store, each.problems)
         numbered.sort(key=lambda each: each[0])
-        self.alignment = merge_alignments(scored, parts)._replace(
+        self.alignment = scoring.merge_alignments(scored, parts)._replace(
             problems=Problems(problem for _, problem in numbered),
             notices=adapters.notices(),
-            place=place_of(self._rows),
+            place=preparation.place_of(self._rows),
         )
-
-    def _identity(self) -> dict[str, Any]:
-        """Return name and digest of the predictions, and what made them."""
-        given, stage = self._given.predictions, self._plan.asked.stage
-        path = given if self._source is None else self._source.path
-        system = read_system(self._rows)
-        return {
-            **identify(changed_by(path, stage)),
-            **({} if system is None else {"system": system.recorded}),
-            **({} if self._job is None else self._job.recorded),
-        }
 
     def _files(
         self, parts: Sequence[ResponsePart], scored: Sequence[Scored]
@@ -439,16 +423,11 @@ class _Run:
             for name, file in each.files.items()
         }
         kept = [each.kept for each in (parts or scored)]
-        if all(kept):
-            names = (f"parts/{n:05}/responses.parquet" for n in range(len(kept)))
-            files |= dict(zip(names, map(str, kept), strict=True))
-        store = self._task.store
-        return {
-            name: join(store, file) if is_remote(store) else Path(store, file)
-            for name, file in files.items()
-        }
+        for number, file in enumerate(kept if all(kept) else ()):
+            files[f"parts/{number:05}/responses.parquet"] = str(file)
+        return {name: join(self._task.store, file) for name, file in files.items()}
 
-    def _hints(self) -> tuple[Examples, Alignment]:
+    def hints(self) -> tuple[Examples, Alignment]:
         """Return what hints are found in: of little data all that was matched."""
         survey, source = self._plan.survey, self._source
         is_short = source is None or source.bytes <= SMALL_BYTES
@@ -459,10 +438,3 @@ class _Run:
         if survey.rows <= MOST_ON_DRIVER:
             examples = examples._replace(frame=answers_of(self._task, survey))
         return examples, self.alignment
-
-
-def _name(what: str, path: Path | None) -> str:
-    if not isinstance(path, FilePart):
-        return what if path is None else str(path)
-    word = "line" if path.groups is None else "row"
-    return f"{path} from {word} {path.first:,}"

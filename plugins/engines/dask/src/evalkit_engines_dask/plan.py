@@ -14,6 +14,7 @@ from evalkit.examples.table import Examples
 from evalkit.predictions.input_rows import fields_read
 from evalkit.predictions.responses import ResponseReader
 from evalkit.runs.recording import Asked
+from evalkit.workflows.partitions import PartitionPlan
 from evalkit_engines_dask.buckets import Pieces
 from evalkit_engines_dask.store import load_once
 
@@ -48,21 +49,16 @@ class Plan(NamedTuple):
     """The job that made the predictions."""
     writes: bool
     """Whether a run folder is written."""
-    known: Survey | None = None
-    """None until the data were read."""
+    survey: Survey = None  # type: ignore[assignment]
+    """What is known of all examples; None until the data were read."""
 
     @property
-    def survey(self) -> Survey:
-        """What is known of all examples."""
-        assert self.known is not None
-        return self.known
-
-    @property
-    def context(self) -> MetricContext:
-        """What metrics know."""
+    def partition(self) -> PartitionPlan:
+        """What core scores parts by."""
         whole = self.survey.examples
         known = (whole.labels, whole.answer_kind)
-        return MetricContext(*known, job=self.job, languages=whole.languages)
+        context = MetricContext(*known, job=self.job, languages=whole.languages)
+        return PartitionPlan(self.asked, context)
 
     @property
     def columns(self) -> set[str] | None:

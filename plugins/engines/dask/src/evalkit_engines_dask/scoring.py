@@ -1,11 +1,12 @@
-"""A bucket: its responses matched and scored by core, and what comes of it."""
+"""Buckets: their responses matched and scored by core, and all of it added up."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -14,8 +15,10 @@ from numpy.typing import NDArray
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.predictions.alignment import Alignment, align
 from evalkit.predictions.alternatives import OF_ALTERNATIVES
+from evalkit.predictions.matching import sorted_replications
 from evalkit.predictions.preparation import Prepared
 from evalkit.predictions.problems import Problem
+from evalkit.runs import recorded
 from evalkit.runs.record import RunRecord
 from evalkit.runs.recording import Parts, make_result
 from evalkit.runs.results import Result
@@ -30,18 +33,15 @@ from evalkit.scoring.records import (
 )
 from evalkit.scoring.table import ListsGiven
 from evalkit.scoring.tally import Tallies
-from evalkit.workflows.evaluation_steps import (
-    add_columns,
-    columns_to_cross,
-    cross_examples,
-)
-from evalkit.workflows.partitions import PartitionPlan, tally_part
+from evalkit.workflows import evaluation_steps as steps
+from evalkit.workflows.partitions import tally_part
+from evalkit_engines_dask.buckets import Pieces
 from evalkit_engines_dask.data import LAST, bucket_examples
 from evalkit_engines_dask.plan import Inferred, Plan, Task
-from evalkit_engines_dask.responses import bucket_blocks, keep_part
-from evalkit_engines_dask.sources import on_this_machine
+from evalkit_engines_dask.responses import ResponsePart, bucket_blocks, keep_part
+from evalkit_engines_dask.sources import Source, on_this_machine
 from evalkit_engines_dask.store import attempt, save, written
-from evalkit_engines_dask.types import conformed, type_of
+from evalkit_engines_dask.types import common_type, conformed, type_of
 
 
 class Scored(NamedTuple):
@@ -89,15 +89,15 @@ def score_bucket(
     plan = task.load()
     asked, survey = plan.asked, plan.survey
     examples = bucket_examples(task, survey, bucket)
-    ids, rows = examples.frame["id"], examples.frame["row"]
-    selected = examples.frame["selected"]
+    frame, is_whole = examples.frame, asked.options.selection.is_whole
+    ids, selected = frame["id"], None if is_whole else frame["selected"]
     reader = plan.reader(examples)
     alignment = align(
         ids,
         bucket_blocks(task, bucket, files, reader),
         reader,
         asked.options.policies.on_duplicate,
-        None if asked.options.selection.is_whole else selected,
+        selected,
         replications=known and known.replications,
     )
     columns = {"pred": alignment.predictions, **alignment.fields}
@@ -106,39 +106,40 @@ def score_bucket(
     }
     own = Inferred(alignment.replications, types)
     alignment = _conformed(alignment, (known or own).types)
-    examples = examples.where(selected).repeated(max(1, len(alignment.replications)))
+    if selected is not None:
+        examples = examples.where(selected)
+    if alignment.replications:
+        examples = examples.repeated(len(alignment.replications))
     given = {"name": None, "sha256": None}
     stages = asked.stage, asked.answers, plan.job
     prepared = Prepared(examples, alignment, given, ids, *stages)
     refused = alignment.refusal(asked.options.policies)
     is_scored = not (refused or (known and known.is_refused)) and bool(asked.metrics)
-    if is_scored:
-        prepared = add_columns(asked, prepared, lambda *_: None)
-    alignment = prepared.alignment
     numbers = _numbers(plan, prepared)
+    counted = alignment.statuses.is_in(list(asked.options.policies.counted))
+    metrics = [part for metric in asked.metrics for part in metric.parts()]
+    needs_all = not all(map(takes_no_prediction, metrics))
     own = own._replace(
         edges={name: tuple(bin_edges(numbers[name]).tolist()) for name in numbers},
         is_refused=bool(refused),
-        unanswered=_has_unanswered(plan, alignment),
+        unanswered=needs_all and (counted & alignment.predictions.is_null()).any(),
     )
     whole = known or own
     edges = {name: np.array(each) for name, each in whole.edges.items()}
-    crossed = cross_examples(asked, prepared, Whole(survey.facets, edges))
+    crossed = steps.cross_examples(asked, prepared, Whole(survey.facets, edges))
     outcomes: dict[str, Outcomes] = {}
     tallies = None
     if is_scored:
-        of_part = PartitionPlan(asked, plan.context), prepared, crossed, outcomes
-        tallies = tally_part(*of_part, survey.is_clustered)
+        of_part = prepared, crossed, outcomes, survey.is_clustered
+        tallies = tally_part(plan.partition, *of_part)
     scored = [
         with_outcomes(MetricScores(part.name, part, [], None), outcomes[part.name])
-        for metric in asked.metrics
-        for part in metric.parts()
+        for part in metrics
         if part.name in outcomes and (takes_no_prediction(part) or not whole.unanswered)
     ]
     parts = Parts(asked, prepared, GroupSizes((), []), crossed, scored)
     result = make_result(parts, plan.model, refused)
     folder = attempt(f"{task.folder}/scored/{bucket}")
-    places = dict(zip(ids, rows.to_list(), strict=True))
     texts = pl.Series([], dtype=pl.String)
     if alignment.extracted is not None:
         texts = texts_of(alignment.extracted)
@@ -163,7 +164,7 @@ def score_bucket(
             show=asked.options.include_examples,
         ),
         reader.adapters.refused,
-        _save_problems(task, folder, result, places, asked.metric_names),
+        _save_problems(task, folder, result, frame, asked.metric_names),
         _write_tables(task, folder, result) if plan.writes else {},
         keep_part(task, bucket, files[0][1]) if task.is_bucketed and files else None,
     )
@@ -191,18 +192,9 @@ def _conformed(alignment: Alignment, types: Mapping[str, pl.DataType]) -> Alignm
     return alignment._replace(predictions=predictions, fields=fields)
 
 
-def _has_unanswered(plan: Plan, alignment: Alignment) -> bool:
-    """Tell whether some metric refuses an answer without a prediction."""
-    metrics = (part for whole in plan.asked.metrics for part in whole.parts())
-    if all(map(takes_no_prediction, metrics)):
-        return False
-    counted = alignment.statuses.is_in(list(plan.asked.options.policies.counted))
-    return bool((counted & alignment.predictions.is_null()).any())
-
-
 def _numbers(plan: Plan, prepared: Prepared) -> dict[str, pl.DataFrame]:
     """Count the numbers of columns that examples are grouped by."""
-    columns = columns_to_cross(*prepared[:2])
+    columns = steps.columns_to_cross(*prepared[:2])
     found = {}
     for name in sorted(plan.asked.crossed & columns.keys()):
         column = columns[name].alias("number")
@@ -217,12 +209,13 @@ def _save_problems(
     task: Task,
     folder: str,
     result: Result,
-    rows: Mapping[str | None, int],
+    examples: pl.DataFrame,
     metrics: Sequence[str],
 ) -> str | None:
     """Write the problems with what they are sorted by in the whole."""
     if not len(result.problems):
         return None
+    rows: dict[str | None, int] = dict(examples.select("id", "row").iter_rows())
     numbered: list[tuple[tuple[int, ...], Problem]] = []
     for place, problem in enumerate(result.problems):
         names = [None, *metrics, problem.metric]
@@ -240,3 +233,92 @@ def _write_tables(task: Task, folder: str, result: Result) -> dict[str, str]:
         with written(task.store, files[name]) as path:
             frame.write_parquet(path)
     return files
+
+
+def merge_pieces(source: Source | None, parts: Sequence[ResponsePart]) -> Pieces:
+    """Return the files of parts; lines are numbered through all files."""
+    paths = [None] if source is None else source.parts
+    last: dict[Path | None, int] = {}
+    for path, part in zip(paths, parts, strict=True):
+        last[path] = max(last.get(path, 0), part.last)
+    starts = dict(zip(last, accumulate(last.values(), initial=0), strict=False))
+    return [(starts[p], part.files) for p, part in zip(paths, parts, strict=True)]
+
+
+def merge_inferred(scored: Sequence[Scored]) -> Inferred:
+    """Merge what parts infer of responses."""
+    known = [each.inferred for each in scored]
+    names = {name for each in known for name in each.types}
+    of_numbers = {name for each in scored for name in each.numbers}
+    return Inferred(
+        sorted_replications({name for each in known for name in each.replications}),
+        {
+            name: common_type(each.types[name] for each in known if name in each.types)
+            for name in sorted(names)
+        },
+        {
+            name: _edges(each.numbers[name] for each in scored if name in each.numbers)
+            for name in sorted(of_numbers)
+        },
+        any(each.is_refused for each in known),
+        any(each.unanswered for each in known),
+    )
+
+
+def _edges(numbers: Iterable[pl.DataFrame]) -> tuple[float, ...]:
+    counts = pl.concat(numbers, how="vertical_relaxed")
+    summed = counts.group_by("number").agg(pl.col("count").sum()).sort("number")
+    return tuple(bin_edges(summed).tolist())
+
+
+def merge_alignments(
+    scored: Sequence[Scored], parts: Sequence[ResponsePart]
+) -> Alignment:
+    """Add up what became of the responses of all buckets."""
+    known = [each.alignment for each in scored]
+    counts = _total(each.counts for each in known)
+    if "replications" in counts:
+        counts["replications"] = known[0].counts["replications"]
+    undeclared = [each.undeclared for each in known]
+    undeclared += (each.undeclared for each in parts)
+    absent = [each.absent for each in known if each.counts["predictions"] > 1] or [()]
+    return known[0]._replace(
+        counts={name: counts[name] for name in known[0].counts},
+        undeclared=_total(undeclared),
+        unparsed=dict(_total(each.unparsed for each in known).most_common()),
+        absent=tuple(n for n in absent[0] if all(n in each for each in absent)),
+    )
+
+
+def merge_records(scored: Sequence[Scored]) -> dict[str, Any]:
+    """Add up what the records of buckets say of their examples."""
+    known = [each.record for each in scored]
+    return {
+        "not_scored": dict(_total(each.not_scored for each in known)),
+        "extraction": _merge_extractions(scored),
+    }
+
+
+def _merge_extractions(scored: Sequence[Scored]) -> recorded.Extraction | None:
+    known = [each.record.extraction for each in scored]
+    found = [each for each in known if each is not None]
+    if not found:
+        return None
+    names = ("responses", "ok", "empty", "unparsed", "error")
+    sums = {name: sum(getattr(each, name) for each in found) for name in names}
+    texts = np.unique(np.concatenate([each.texts for each in scored]))
+    return found[0].model_copy(update={**sums, "unique": len(texts)})
+
+
+def list_notices(scored: Sequence[Scored]) -> list[str]:
+    """Say how many lists were predicted where answers are single values."""
+    known = [each.lists for each in scored if each.lists is not None]
+    number = sum(each.number for each in known)
+    return [str(known[0]._replace(number=number))] if known else []
+
+
+def _total(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for each in counts:
+        total.update(each)
+    return total

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import pickle
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,6 +21,7 @@ import cloudpickle
 
 from evalkit.errors import StorageError
 from evalkit.places import is_remote, join, local_file, put
+from evalkit.plugins.local_plugins import RAN, run_file
 
 
 def attempt(name: str) -> str:
@@ -45,8 +48,14 @@ def written(store: str, name: str) -> Iterator[Path]:
 
 def save(store: str, name: str, value: Any) -> str:
     """Write a Python value, also of the user's script, and return the name."""
+    content = cloudpickle.dumps(value)
+    files = [
+        str(module.__file__)
+        for each, module in [*sys.modules.items()]
+        if hasattr(module, RAN) and each.encode() in content
+    ]
     with written(store, name) as path:
-        path.write_bytes(cloudpickle.dumps(value))
+        path.write_bytes(pickle.dumps(files) + content)
     return name
 
 
@@ -58,7 +67,10 @@ def load(store: str, name: str, *, may_be_missing: bool = False) -> Any:
         content = path.read_bytes()
         if is_remote(store):  # the cache would hold all of the store
             Path(path.__fspath__()).unlink(missing_ok=True)
-        return pickle.loads(content)
+        stream = BytesIO(content)
+        for file in pickle.load(stream):
+            run_file(Path(file))  # a plugin of it is in the value
+        return pickle.load(stream)
     if may_be_missing:
         return None
     raise StorageError(f"{place}: is missing; a worker wrote it before")

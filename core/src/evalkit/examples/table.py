@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,13 +93,18 @@ def load_examples(
     limit: int | None = None,
     *,
     is_part: bool = False,
+    typed: Callable[[ExampleRows], ExampleRows] = lambda rows: rows,
 ) -> Examples:
-    """Load, check and convert the examples of a split, or of a part of it."""
+    """Load, check and convert the examples of a split, or of a part of it.
+
+    `typed` brings the columns of a part into the types that they have in the whole.
+    """
     needed = None if columns is None else _needed(dataset, task, columns)
     asked = _asked(dataset, task, needed)._replace(limit=limit)
     parts = needed, given, asked
     loaded = load_rows(dataset, task, split, *parts, needs_answer=True, is_part=is_part)
-    checked = with_attached(dataset, task, checked_inputs(dataset, task, loaded))
+    checked = checked_inputs(dataset, task, typed(loaded))
+    checked = with_attached(dataset, task, checked)
     return convert_examples(dataset, task, checked, columns, is_part=is_part)
 
 

@@ -121,11 +121,11 @@ class Problems(Sequence[Problem]):
         """Leave out problems of one status, but for those of some lines."""
         other = np.array(self._statuses, np.int8) != _ALL_STATUSES.index(status)
         kept = np.isin(np.array(self._lines, np.int64), lines)
-        return self._copy(np.flatnonzero(other | kept))
+        return self.at(np.flatnonzero(other | kept))
 
     def changed(self, change: Callable[[Problem], Problem]) -> Problems:
         """Return the problems as they look after a change, made when they are read."""
-        copy = self._copy(np.arange(len(self)))
+        copy = self.at(np.arange(len(self)))
         copy._change = change
         return copy
 
@@ -135,7 +135,8 @@ class Problems(Sequence[Problem]):
         found = np.array(self._statuses, np.int8)[order] == _ALL_STATUSES.index(status)
         return [self._read(int(index)) for index in order[found][:count]]
 
-    def _copy(self, indices: NDArray[np.int64]) -> Problems:
+    def at(self, indices: NDArray[np.int64]) -> Problems:
+        """Return the problems that were added at some places, in their order."""
         copy = Problems()
         copy._spool = self._spool
         copy._change = self._change

@@ -468,7 +468,8 @@ def _tables(result: evalkit.Result, reordered: bool) -> dict[str, Row]:
     )
     rows = [] if result.examples is None else result.examples.to_dicts()
     rows.sort(key=lambda row: (row["id"], row["replication"] or ""))
-    columns = {name: [row[name] for row in rows] for name in (rows or [{}])[0]}
+    names = sorted((rows or [{}])[0])
+    columns = {name: [row[name] for row in rows] for name in names}
     return {
         "record": {key: record[key] for key in sorted({*record} - own)},
         "notices": dict.fromkeys(sorted(result.notices)),

@@ -15,6 +15,7 @@ from evalkit.examples.clusters import cluster_notices
 from evalkit.examples.fingerprints import DataIdentity
 from evalkit.examples.kept import makes_groups
 from evalkit.examples.label_conversion import tag_notices
+from evalkit.examples.rows import ExampleRows
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.bound import BoundDataset
@@ -46,19 +47,35 @@ class DataPart(NamedTuple):
     """The first rows that are evaluated, as many as a limit can take."""
     refusal: str | None
     """Why the filters choose no example."""
+    types: Mapping[str, pl.DataType]
+    """Types of its columns as they were read; Null for one without a value."""
 
 
 def load_part(
-    task: Task, number: int, path: Path | None, limit: int | None
+    task: Task,
+    number: int,
+    path: Path | None,
+    limit: int | None,
+    types: Mapping[str, pl.DataType],
 ) -> DataPart:
     """Load, check and convert a part of the data, and write it into buckets.
 
     The path is None, and `limit` what a dataset is asked for, where that loads rows.
     """
+    found: dict[str, pl.DataType] = {}
+
+    def typed(rows: ExampleRows) -> ExampleRows:
+        columns = {column.name: column for column in rows.frame.get_columns()}
+        found.update({name: type_of(column) for name, column in columns.items()})
+        others = [n for n, c in columns.items() if c.dtype != types.get(n, c.dtype)]
+        texts = {n: columns[n].to_list() for n in others if types[n] == pl.String}
+        frame = rows.frame.with_columns(conformed(columns[n], types[n]) for n in others)
+        return rows._replace(frame=frame, nested={**rows.nested, **texts})
+
     plan = task.load()
     asked, selection = plan.asked, plan.asked.options.selection
     whole = asked.dataset, asked.task, asked.split, plan.columns, path, limit
-    examples = load_examples(*whole, is_part=True)
+    examples = load_examples(*whole, is_part=True, typed=typed)
     if examples.identity.attached_sha256 is not None:
         raise DataError(
             f"{asked.dataset.component.origin}: its rows name files, by which parts "
@@ -89,7 +106,18 @@ def load_part(
         {column.name: _values(column) for column in kept.get_columns()},
         first.to_numpy(),
         refusal,
+        found,
     )
+
+
+def common_types(parts: Sequence[DataPart]) -> dict[str, pl.DataType]:
+    """Return the types that columns have in the whole where parts differ."""
+    return dict(_merged(pl.DataFrame(schema=part.types) for part in parts).schema)
+
+
+def differ(types: Mapping[str, pl.DataType], whole: Mapping[str, pl.DataType]) -> bool:
+    """Tell whether a column with values has another type than in the whole."""
+    return any(dtype not in (pl.Null, whole[name]) for name, dtype in types.items())
 
 
 def _typed(frame: pl.DataFrame, inferred: Sequence[str]) -> pl.DataFrame:

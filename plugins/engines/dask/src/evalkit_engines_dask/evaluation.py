@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from evalkit.base.progress import Progress, cancelling
@@ -27,7 +28,7 @@ from evalkit.predictions import preparation
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.beside import read_job, read_system
 from evalkit.predictions.preparation import Prepared, changed_by
-from evalkit.predictions.problems import Problem, Problems
+from evalkit.predictions.problems import Problems
 from evalkit.reading.data_places import loaded_path
 from evalkit.reading.digests import BlockFacts, read_block
 from evalkit.reading.file_parts import FilePart
@@ -39,7 +40,7 @@ from evalkit.runs.recording import Asked, Parts, fingerprint_of, make_result
 from evalkit.runs.results import Result
 from evalkit.runs.scores import GroupSizes
 from evalkit.scoring.baselines import baselines_of
-from evalkit.scoring.tally import merge_tallies
+from evalkit.scoring.tally import Tallies
 from evalkit.workflows import partitions
 from evalkit.workflows.evaluation import (
     GivenPredictions,
@@ -50,10 +51,16 @@ from evalkit.workflows.evaluation import (
 from evalkit.workflows.evaluation_steps import bind, match
 from evalkit_engines_dask import scoring, sources
 from evalkit_engines_dask.buckets import HASH, Pieces, files_of
-from evalkit_engines_dask.data import answers_of, load_part, merge_parts
+from evalkit_engines_dask.data import (
+    answers_of,
+    common_types,
+    differ,
+    load_part,
+    merge_parts,
+)
 from evalkit_engines_dask.plan import Inferred, Plan, Survey, Task
 from evalkit_engines_dask.responses import ResponsePart, read_part
-from evalkit_engines_dask.scoring import Scored, score_bucket
+from evalkit_engines_dask.scoring import Scored, add_tallies, score_bucket
 from evalkit_engines_dask.sources import Source, call_with
 from evalkit_engines_dask.store import attempt, load, save
 
@@ -62,6 +69,9 @@ MOST_ON_DRIVER = 2_000_000
 
 SMALL_BYTES = 64 << 20
 """Bytes of files that the driver reads once more to say what is wrong with them."""
+
+AT_ONCE = 16
+"""Tallies that a task adds up."""
 
 WHOLE_BYTES = 1 << 30
 """Bytes of files that the driver evaluates where a score needs all examples."""
@@ -164,11 +174,8 @@ class _Run:
                 f"{reason}. With an engine that is done for files of at most "
                 f"{WHOLE_BYTES >> 20:,} MiB"
             )
-        plan, progress = self._plan, self._progress
-        whole = evaluate_bound(
-            plan.asked, self._given, plan.model, progress, self._engine
-        )
-        result, refused, _, hints = whole
+        given = self._plan.asked, self._given, self._plan.model, self._progress
+        result, refused, hints = evaluate_bound(*given, self._engine)
         result.amend(notices=(*result.notices, f"{reason}: scored in one process"))
         return result, refused, hints
 
@@ -190,6 +197,7 @@ class _Run:
             self._read_data()
             return self._score()
         except DataError:
+            self._check_files()
             if self._data is not None and self._data.bytes <= SMALL_BYTES:
                 # its error names the rows of the whole
                 load_examples(asked.dataset, asked.task, asked.split)
@@ -265,9 +273,18 @@ class _Run:
             return cached
         is_whole = bool(selection.filters) or preparation.has_plain_lines(self._rows)
         limit = None if is_whole else selection.limit
-        calls = self._calls("data", parts, limit)
+        calls = self._calls("data", parts, limit, {})
         found = self._run(load_part, calls, "reading the data", 0.05, 0.25)
+        types = common_types(found)
+        others = [n for n, part in enumerate(found) if differ(part.types, types)]
+        calls = self._calls("data", parts, limit, types)
+        again = self._run(
+            load_part, [calls[n] for n in others], "reading it again", 0.2, 0.25
+        )
+        for number, part in zip(others, again, strict=True):
+            found[number] = part
         survey = merge_parts(self._task, found, identity)
+        self._check_files()
         save(self._task.store, name, survey)
         return survey
 
@@ -302,9 +319,12 @@ class _Run:
         again = self._score_buckets(others, known)
         for number, each in zip(others, again, strict=True):
             scored[number] = each
+        self._check_files()
+        return parts, scored
+
+    def _check_files(self) -> None:
         for file in self._watched:
             file.check()
-        return parts, scored
 
     def _calls(
         self, what: str, parts: Sequence[Any], *more: Any
@@ -370,7 +390,7 @@ class _Run:
         prepared = Prepared(*matched, asked.stage, asked.answers, self._plan.job)
         found = Parts(asked, self._given.told(prepared), GroupSizes((), []), {})
         if not refused:
-            tallies = merge_tallies([each.tallies for each in scored if each.tallies])
+            tallies = self._merge_tallies(scored)
             plan, groups = self._plan.partition, partitions.group_sizes(tallies)
             finals = partitions.finalize_all(plan, tallies)
             found = found._replace(scored=finals, groups=groups)
@@ -400,18 +420,31 @@ class _Run:
 
     def _add_up(self, parts: Sequence[ResponsePart], scored: Sequence[Scored]) -> None:
         """Add up what became of the responses, with all problems in order."""
-        numbered: list[tuple[tuple[int, ...], Problem]] = []
+        problems, keys = Problems(), [np.empty((0, 4), np.int64)]
         adapters = self._plan.reader(self._plan.survey.examples).adapters
         for each in scored:
             adapters.refused.update(each.refused)
             if each.problems is not None:
-                numbered += load(self._task.store, each.problems)
-        numbered.sort(key=lambda each: each[0])
+                places, listed = load(self._task.store, each.problems)
+                keys.append(places)
+                for problem in listed:
+                    problems.add(problem)
+        order = np.lexsort(np.concatenate(keys).T[::-1])
         self.alignment = scoring.merge_alignments(scored, parts)._replace(
-            problems=Problems(problem for _, problem in numbered),
+            problems=problems.at(order),
             notices=adapters.notices(),
             place=preparation.place_of(self._rows),
         )
+
+    def _merge_tallies(self, scored: Sequence[Scored]) -> Tallies:
+        """Add up the tallies of buckets on workers, some at a time."""
+        files = [each.tallies for each in scored if each.tallies is not None]
+        while len(files) > 1:
+            groups = [files[n : n + AT_ONCE] for n in range(0, len(files), AT_ONCE)]
+            calls = [((self._task, group), f"sum of {group[0]}") for group in groups]
+            files = self._run(add_tallies, calls, "adding up", 0.9, 0.95)
+        tallies: Tallies = load(self._task.store, files[0])
+        return tallies
 
     def _files(
         self, parts: Sequence[ResponsePart], scored: Sequence[Scored]

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.predictions.alignment import Alignment, align
-from evalkit.predictions.alternatives import OF_ALTERNATIVES
+from evalkit.predictions.alternatives import OF_ALTERNATIVES, alternatives_column
 from evalkit.predictions.matching import sorted_replications
 from evalkit.predictions.preparation import Prepared
-from evalkit.predictions.problems import Problem
 from evalkit.runs import recorded
 from evalkit.runs.record import RunRecord
 from evalkit.runs.recording import Parts, make_result
@@ -32,7 +31,7 @@ from evalkit.scoring.records import (
     with_outcomes,
 )
 from evalkit.scoring.table import ListsGiven
-from evalkit.scoring.tally import Tallies
+from evalkit.scoring.tally import merge_tallies
 from evalkit.workflows import evaluation_steps as steps
 from evalkit.workflows.partitions import tally_part
 from evalkit_engines_dask.buckets import Pieces
@@ -40,7 +39,7 @@ from evalkit_engines_dask.data import LAST, bucket_examples
 from evalkit_engines_dask.plan import Inferred, Plan, Task
 from evalkit_engines_dask.responses import ResponsePart, bucket_blocks, keep_part
 from evalkit_engines_dask.sources import Source, on_this_machine
-from evalkit_engines_dask.store import attempt, save, written
+from evalkit_engines_dask.store import attempt, load, save, written
 from evalkit_engines_dask.types import common_type, conformed, type_of
 
 
@@ -52,8 +51,8 @@ class Scored(NamedTuple):
     alignment: Alignment
     """Without rows and problems: what a user should know of the responses."""
     inferred: Inferred
-    tallies: Tallies | None
-    """None where the policies refuse its responses."""
+    tallies: str | None
+    """File of its tallies; None where the policies refuse its responses."""
     numbers: Mapping[str, pl.DataFrame]
     """How often each number of a column that examples are grouped by is there."""
     texts: NDArray[np.uint64]
@@ -105,7 +104,8 @@ def score_bucket(
         name: dtype for name in columns if (dtype := type_of(columns[name])) != pl.Null
     }
     own = Inferred(alignment.replications, types)
-    alignment = _conformed(alignment, (known or own).types)
+    order = *reader.scored_fields, RESPONSES_KEY
+    alignment = _conformed(alignment, (known or own).types, order)
     if selected is not None:
         examples = examples.where(selected)
     if alignment.replications:
@@ -131,7 +131,8 @@ def score_bucket(
     tallies = None
     if is_scored:
         of_part = prepared, crossed, outcomes, survey.is_clustered
-        tallies = tally_part(plan.partition, *of_part)
+        found = tally_part(plan.partition, *of_part)
+        tallies = save(task.store, attempt(f"{task.folder}/tallies"), found)
     scored = [
         with_outcomes(MetricScores(part.name, part, [], None), outcomes[part.name])
         for part in metrics
@@ -170,25 +171,31 @@ def score_bucket(
     )
 
 
-def _conformed(alignment: Alignment, types: Mapping[str, pl.DataType]) -> Alignment:
+def _conformed(
+    alignment: Alignment, types: Mapping[str, pl.DataType], order: Sequence[str]
+) -> Alignment:
     """Bring responses into the types of the whole, with all fields that it has."""
     predictions = alignment.predictions
     predictions = conformed(predictions, types.get("pred", predictions.dtype))
+    is_scored = alignment.statuses == "scored"
     nothing = pl.repeat(None, len(predictions), eager=True)
-    is_scored = pl.lit(alignment.statuses == "scored")
-    fields = {}
-    for name in dict.fromkeys((*alignment.fields, *types)):
-        column = alignment.fields.get(name, nothing)
+    fields = dict(alignment.fields)
+    for name in types.keys() - fields.keys() - {"pred"}:
+        fields[name], only = nothing, None
         # a plain response is its only alternative
-        if name not in alignment.fields and name == RESPONSES_KEY:
-            alone = pl.concat_list(pl.lit(predictions)).list.drop_nulls()
-            column = pl.select(pl.when(is_scored).then(alone)).to_series()
-        elif name not in alignment.fields and name.startswith(OF_ALTERNATIVES):
+        if name == RESPONSES_KEY:
+            only = [[] if value is None else [value] for value in predictions.to_list()]
+        elif name.startswith(OF_ALTERNATIVES):
             own = alignment.fields.get(name.removeprefix(OF_ALTERNATIVES), nothing)
-            alone = pl.concat_list(pl.lit(own))
-            column = pl.select(pl.when(is_scored).then(alone)).to_series()
-        fields[name] = conformed(column.alias(name), types.get(name, column.dtype))
-    fields.pop("pred", None)
+            only = [[value] for value in own.to_list()]
+        if only is not None:
+            rows = zip(only, is_scored, strict=True)
+            fields[name] = alternatives_column([own if s else None for own, s in rows])
+    fields = {
+        name: conformed(fields[name].alias(name), types.get(name, fields[name].dtype))
+        for name in order
+        if name in fields
+    }
     return alignment._replace(predictions=predictions, fields=fields)
 
 
@@ -216,13 +223,18 @@ def _save_problems(
     if not len(result.problems):
         return None
     rows: dict[str | None, int] = dict(examples.select("id", "row").iter_rows())
-    numbered: list[tuple[tuple[int, ...], Problem]] = []
-    for place, problem in enumerate(result.problems):
+    listed, keys = [*result.problems], []
+    for place, problem in enumerate(listed):
         names = [None, *metrics, problem.metric]
-        row = rows.get(problem.id, 0)
-        key = problem.line or LAST, names.index(problem.metric), row, place
-        numbered.append((key, problem))
-    return save(task.store, f"{folder}/problems", numbered)
+        row = rows.get(problem.id or "", 0)
+        keys.append((problem.line or LAST, names.index(problem.metric), row, place))
+    return save(task.store, f"{folder}/problems", (np.array(keys, np.int64), listed))
+
+
+def add_tallies(task: Task, files: Sequence[str]) -> str:
+    """Add up tallies of the store, and write the sum there."""
+    tallies = merge_tallies([load(task.store, file) for file in files])
+    return save(task.store, attempt(f"{task.folder}/tallies"), tallies)
 
 
 def _write_tables(task: Task, folder: str, result: Result) -> dict[str, str]:

@@ -72,7 +72,7 @@ def cut_source(
     if isinstance(path, ShardedPath):
         whole = copy(path)
         whole.shards = tuple(hashed)
-    return Source(whole, parts, size)
+    return Source(whole, parts or [files_of(path)[0]], size)
 
 
 def _parts_of(
@@ -80,6 +80,8 @@ def _parts_of(
 ) -> tuple[Sequence[Path], int]:
     """Return the parts of a file, and its bytes."""
     kind, size = detect_format(file), sum(block.size for block in blocks)
+    if not size:
+        return [], 0
     if kind is Format.PARQUET:
         return _row_groups(file, sha256)
     if is_adapted or kind is not Format.JSON_LINES or not has_plain_bytes(file):
@@ -100,7 +102,7 @@ def _row_groups(file: Path, sha256: str) -> tuple[Sequence[Path], int]:
             parts.append(FilePart.of_row_groups(file, groups, first, sha256))
             first += sum(known[each].num_rows for each in groups)
             groups, size = [], 0
-    return parts or [file], sum(group.total_byte_size for group in known)
+    return parts, sum(group.total_byte_size for group in known)
 
 
 def bucketed_pieces(path: Path | None) -> Pieces:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,9 +20,13 @@ from typing import Any
 
 import cloudpickle
 
-from evalkit.errors import StorageError
+from evalkit.catalog import described
+from evalkit.errors import DataError, StorageError
 from evalkit.places import is_remote, join, local_file, put
 from evalkit.plugins.local_plugins import RAN, run_file
+
+_DIGEST = 32
+"""Bytes of the digest that a file begins with."""
 
 
 def attempt(name: str) -> str:
@@ -41,21 +46,28 @@ def written(store: str, name: str) -> Iterator[Path]:
     path = Path(store, name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        yield path
+        part = path.with_name(attempt(path.name))
+        yield part
+        part.replace(path)
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror or error}") from error
 
 
 def save(store: str, name: str, value: Any) -> str:
     """Write a Python value, also of the user's script, and return the name."""
-    content = cloudpickle.dumps(value)
+    try:
+        content = cloudpickle.dumps(value)
+    except Exception as error:  # a value may raise anything
+        text = f"{name}: a value cannot be sent to workers: {described(error)}"
+        raise DataError(text) from error
     files = [
         str(module.__file__)
         for each, module in [*sys.modules.items()]
         if hasattr(module, RAN) and each.encode() in content
     ]
     with written(store, name) as path:
-        path.write_bytes(pickle.dumps(files) + content)
+        content = pickle.dumps(files) + content
+        path.write_bytes(sha256(content).digest() + content)
     return name
 
 
@@ -67,6 +79,9 @@ def load(store: str, name: str, *, may_be_missing: bool = False) -> Any:
         content = path.read_bytes()
         if is_remote(store):  # the cache would hold all of the store
             Path(path.__fspath__()).unlink(missing_ok=True)
+        digest, content = content[:_DIGEST], content[_DIGEST:]
+        if sha256(content).digest() != digest:
+            raise StorageError(f"{place}: is damaged. Remove it, and start again")
         stream = BytesIO(content)
         for file in pickle.load(stream):
             run_file(Path(file))  # a plugin of it is in the value

@@ -126,16 +126,16 @@ class Dask(Engine):
         from distributed.utils import silence_logging_cmgr
 
         self._stack.enter_context(silence_logging_cmgr(logging.CRITICAL))
+        # a client that fails would be closed when Python collects it, by any thread
+        client: Any = distributed.Client.__new__(distributed.Client)
+        self._stack.callback(client.close, timeout=2)
         try:
-            client = distributed.Client(  # type: ignore[no-untyped-call]
-                address, timeout=self.parameters.wait, set_as_default=False
-            )
+            client.__init__(address, timeout=self.parameters.wait, set_as_default=False)
         except Exception as error:  # of sockets, of certificates, of Dask
             raise EvalkitError(
                 f"scheduler {address}: cannot connect: {described(error)}. Dask's own "
                 "configuration names the certificates of tls (comm.tls)"
             ) from error
-        self._stack.callback(client.close, timeout=2)
         return client
 
     def _join(self, client: Any) -> None:

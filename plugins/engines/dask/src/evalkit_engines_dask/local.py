@@ -43,11 +43,11 @@ def local_cluster(workers: int | None) -> Iterator[tuple[str, str]]:
             raise EvalkitError("the local cluster did not start. See the error above")
         yield address, folder
     finally:
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.communicate(timeout=5)  # which closes its standard input
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # what a killed scheduler left
+        process.wait()
         shutil.rmtree(folder, ignore_errors=True)
 
 

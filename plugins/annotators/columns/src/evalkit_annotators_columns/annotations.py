@@ -30,9 +30,6 @@ MOST_FAILURES = 20
 _SHARED_ROWS = 4
 """Rows that a worker gets at least, as handing them over takes time too."""
 
-_ENGINE_ROWS = 64
-"""The same of an engine, whose workers may be other machines."""
-
 _DETAILS = {
     "position": pl.UInt32,
     "text": pl.String,
@@ -89,9 +86,9 @@ def annotate(
     rows, positions = _rows(annotator, table)
     lacking = [name for name in annotator.reads if name not in table.columns]
     if lacking and "fields" in annotator.arguments:
-        why = f"it reads {absent_field(lacking[0], offered)}"
-        failed = without_value(f"{annotator.component.origin}: {why}", failed=True)
-        answers = [failed] * len(rows)
+        field = absent_field(lacking[0], offered)
+        why = f"{annotator.component.origin}: it reads {field}"
+        answers = [without_value(why, failed=True)] * len(rows)
     else:
         answers = _Asking(annotator, jobs, tell, engine).answers(rows)
     answers, values = of_one_kind(annotator, answers)
@@ -102,10 +99,8 @@ def annotate(
         filled = filled.cast({"position": pl.Int64})
         joined = everyone.join(filled, "position", "left", maintain_order="left")
         columns[name] = joined["value"].alias(name)
-    listed = [
-        (position, *(getattr(answer, name) for name in _FIELDS))
-        for position, answer in zip(positions, answers, strict=True)
-    ]
+    pairs = zip(positions, answers, strict=True)
+    listed = [(n, *(getattr(a, f) for f in _FIELDS)) for n, a in pairs]
     details = pl.DataFrame(listed, schema=_DETAILS, orient="row")
     concluded, warned = _conclusions(annotator, answers)
     return Annotated(annotator, columns, details, tuple(warned), concluded)
@@ -196,7 +191,7 @@ class _Asking:
     def _ask(self, keys: Sequence[str], rows: dict[str, Row]) -> None:
         size = self._annotator.rows_at_once
         try:
-            least = _SHARED_ROWS if self._engine is None else _ENGINE_ROWS
+            least = _SHARED_ROWS if self._engine is None else 16 * _SHARED_ROWS
             self._share(keys, rows, max(size, least))
         except NotPortable:
             left = [key for key in keys if key not in self._found]
@@ -213,7 +208,6 @@ class _Asking:
             self._leave(keys, why, failed=False)
 
     def _share(self, keys: Sequence[str], rows: dict[str, Row], size: int) -> None:
-        """Ask in processes of their own."""
         annotator = self._annotator
         is_alone = self._jobs == 1 and self._engine is None
         if is_alone or annotator.loaded_with is None or len(keys) <= size:
@@ -233,17 +227,14 @@ class _Asking:
 
         parts = (annotator.component, dict(annotator.loaded_with))
         with Workers(self._jobs, self._engine) as workers:
-            asked = workers.map(
-                *(load_component, parts, ask_rows, requests(), died),
-                lambda part: f"{len(part)} rows for {annotator.name}",
-            )
+            calls = load_component, parts, ask_rows, requests(), died
+            asked = workers.map(*calls, lambda rows: f"{len(rows)} of {annotator.name}")
             with closing(asked):
                 for part, answers in enumerate(asked):
                     self._keep(handed_out[part], answers)
 
     @property
     def _is_given_up(self) -> bool:
-        # also where rows that other processes had at hand by then were answered
         return self._last is not None
 
     def _keep(self, keys: Sequence[str], answers: Sequence[Answer]) -> None:

@@ -109,12 +109,8 @@ class BoundAnnotators:
         for each in self.wanted:
             table = scoring_table(examples, alignment)
             refuse_absent(each.annotator, table.frame.columns, table.offered)
-            columns = {
-                name: part
-                for name, part in each.columns.items()
-                if name not in table.frame.columns
-            }
-            # of copies that a run holds, the run has what was said of them
+            known = table.frame.columns
+            columns = {n: part for n, part in each.columns.items() if n not in known}
             others = each.columns.keys() - columns.keys() - alignment.lacking.keys()
             origin = each.annotator.component.origin
             notices += [

@@ -103,8 +103,7 @@ def perturb_dataset(
         edits: Add the edits of each text under `edits`.
         overwrite: Whether a file that is there may be replaced.
         jobs: Processes that perturb at the same time.
-        engine: What perturbs on several processes or machines, as for `evaluate`. The
-            data is read in this process.
+        engine: What perturbs elsewhere, as for `evaluate`; this process reads the data.
         observers: Observers to tell what happens: names, classes or instances.
         rows: What changes rows of the data, as for `evaluate`; copies are of the rows
             that come out of it.
@@ -253,7 +252,6 @@ def _perturb(job: _Job) -> Iterator[Chunk]:
                     "an engine's workers cannot load a perturbation, or the data, that "
                     "is given as an object. Name it"
                 ) from error
-            # this process goes on where the others could not
     examples = iter(job.originals.examples(done))
     while True:
         some = islice(examples, CHUNK_EXAMPLES)

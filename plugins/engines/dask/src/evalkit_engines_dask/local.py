@@ -63,12 +63,15 @@ def serve(workers: int | None, folder: str) -> None:
     os.dup2(2, 1)  # what a plugin prints must not fill the pipe to the driver
     settings = {
         "distributed.deploy.lost-worker-timeout": "1 day",  # or nothing restarts it
+        # its limit for giving memory back costs half of a worker's time
+        "distributed.nanny.pre-spawn-environ": {},
         "distributed.scheduler.allowed-failures": 2,
         "distributed.scheduler.http.routes": [],
         "distributed.scheduler.worker-saturation": 1.0,
         "distributed.scheduler.worker-ttl": None,  # a worker may be busy for long
         "distributed.worker.http.routes": [],
         "distributed.worker.profile.enabled": False,
+        "temporary-directory": folder,
     }
     dask.config.set(settings)
     cluster = distributed.LocalCluster(  # type: ignore[no-untyped-call]

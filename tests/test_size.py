@@ -22,7 +22,7 @@ LINES = {
     "benchmarks": 8_041,
     "data": 858,
 }
-STATEMENTS = {"core": 15_680, "core + cli + plugins": 56_777}
+STATEMENTS = {"core": 15_680, "core + cli + plugins": 56_779}
 
 WORDS = 65_725
 """Of the pages in `docs` that people write."""

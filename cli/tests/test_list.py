@@ -110,6 +110,7 @@ def test_kinds_come_in_order_and_hidden_ones_only_when_asked_for(
         "adapters",
         "annotators",
         "commands",
+        "engines",
         "models",
         "storage",
         "suites",

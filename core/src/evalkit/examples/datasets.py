@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import uuid
+from contextlib import suppress
 from pathlib import Path
 
 from evalkit.base.terms import Source
@@ -79,7 +82,7 @@ def locate(dataset: str, filename: str, source: Source) -> Path:
     if cached.is_file():
         return _checked(cached, source)
     if is_remote(source.url) and not source.url.lower().startswith(_BY_POOCH):
-        return _from_store(dataset, filename, source)
+        return _fetch_from_store(dataset, filename, source, cached)
     if is_offline():
         raise DataError(_how_to_provide(dataset, filename, source, "it is not there"))
     return _fetch(dataset, filename, source, cached)
@@ -96,18 +99,42 @@ def _checked(path: Path, source: Source) -> Path:
     return path
 
 
-def _from_store(dataset: str, filename: str, source: Source) -> Path:
-    """Return the object in the cache of the store of its scheme."""
+def _fetch_from_store(
+    dataset: str, filename: str, source: Source, cached: Path
+) -> Path:
+    """Fetch an object by the store of its scheme, and give it the file's name."""
     from evalkit.places.access import local_file, missing
 
     try:
         found = local_file(source.url)
         if found is None:
             raise StorageError(missing(source.url))
-        return _checked(found, source)
+        come = Path(os.fspath(found)).resolve()
+        sha256 = sha256_of(come) if source.sha256 else None
+        if sha256 != source.sha256:
+            raise StorageError(
+                f"{source.url}: its SHA-256 is {sha256}, declared is {source.sha256}"
+            )
+        _link(come, cached)
     except (StorageError, DataError, OSError) as error:
         reason = f"fetching it failed: {error}"
         raise DataError(_how_to_provide(dataset, filename, source, reason)) from error
+    return cached
+
+
+def _link(come: Path, cached: Path) -> None:
+    """Let a fetched object be found under another name too, in one step."""
+    cached.parent.mkdir(parents=True, exist_ok=True)
+    staging = cached.with_name(f".{cached.name}-{uuid.uuid4().hex[:8]}")
+    try:
+        try:
+            os.link(come, staging)
+        except OSError:  # a file system without links
+            shutil.copyfile(come, staging)
+        staging.replace(cached)
+    finally:
+        with suppress(OSError):
+            staging.unlink(missing_ok=True)
 
 
 def _fetch(dataset: str, filename: str, source: Source, cached: Path) -> Path:

@@ -99,6 +99,8 @@ def told(result: evalkit.Result) -> list[Any]:
     record = result.record.to_dict()
     for name in ("timings", "files"):
         del record[name]
+    said = [text for text in record["notices"] if "in one process" not in text]
+    record["notices"] = said
     for columns in record["columns"]:
         del columns["details"]["seconds"]
     assert result.examples is not None

@@ -398,7 +398,6 @@ RAISED = [
     ValueError("a bug"),
     AssertionError(),
     SystemExit(3),
-    GeneratorExit("gone"),
     RecursionError("too deep"),
     pl.exceptions.PanicException("a panic"),
 ]

@@ -14,15 +14,15 @@ ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "src" / "evalkit"
 
 LINES = {
-    "core": 31_220,
+    "core": 31_247,
     "cli": 12_490,
-    "core + cli + plugins": 116_607,
-    "tests": 103_428,
+    "core + cli + plugins": 116_621,
+    "tests": 103_438,
     "examples": 382,
     "benchmarks": 8_041,
     "data": 858,
 }
-STATEMENTS = {"core": 15_680, "core + cli + plugins": 56_779}
+STATEMENTS = {"core": 15_698, "core + cli + plugins": 56_797}
 
 WORDS = 65_725
 """Of the pages in `docs` that people write."""

@@ -31,16 +31,12 @@ def evaluated(file: Path) -> Any:
     [
         (b"", "Expecting value"),
         (b"[]", "must be an object, got []"),
-        (b'{"model": {"a": NaN}}', "must have finite numbers, got nan"),
-        (b'{"model": {"a": 1e999}}', "must have finite numbers, got inf"),
+        (b'{"model": {"a": NaN}}', "not JSON compliant"),
+        (b'{"model": {"a": 1e999}}', "not JSON compliant"),
         (b'{"model": {"a": 1, "a": 2}}', "the key 'a' is given twice"),
         (b'{"model": {"a": "\xff"}}', "can't decode byte 0xff"),
         (b'{"model": {"a": "\\ud800"}}', "surrogates not allowed"),
         (b'{"model": {"a": %s}}' % (b"[" * 99_999), "maximum recursion depth"),
-        (
-            b'{"model": {"a": %s0%s}}' % (b"[" * 200, b"]" * 200),
-            "is nested more than 100 deep",
-        ),
         (b"{}", "model: is required"),
         (b'{"model": {}, "prompts": {}}', "prompts: is not declared"),
         (b'{"model": {}, "extract": "a.yaml"}', "extract: must be extractors, and not"),

@@ -16,7 +16,7 @@ LEFT = [
     ROOT / "plugins" / name / "src"
     for name in (
         *("adapters/rows", "analysis/robustness", "annotators/columns"),
-        *("commands/perturb", "commands/publish", "models/base"),
+        *("commands/perturb", "commands/publish", "engines/dask", "models/base"),
     )
 ]
 """What obeys attributes beside core and the command line."""

@@ -431,8 +431,9 @@ def test_the_suite_is_metadata_that_pins_every_member(wheels: Path) -> None:
     suite = read_wheels(wheels)["evalkit-suite"]
     assert all(".dist-info/" in name for name in suite.files)
     extras = {
-        f"evalkit-storage-{extra}": f'; extra == "{extra}"'
-        for extra in ("fsspec", "huggingface")
+        name: f'; extra == "{extra}"'
+        for extra, members in EXTRAS.items()
+        for name in members
     }
     assert {str(requirement) for requirement in requirements(suite)} == {
         f"{name}=={VERSION}{extras.get(name, '')}" for name in MEMBERS

@@ -61,6 +61,7 @@ EXTRAS = {
     "dask": {"evalkit-engines-dask": "plugins/engines/dask"},
     "fsspec": {"evalkit-storage-fsspec": "plugins/storage/fsspec"},
     "huggingface": {"evalkit-storage-huggingface": "plugins/storage/huggingface"},
+    "server": {"evalkit-services-server": "plugins/services/server"},
 }
 """Members that the suite does not require, as their libraries are large, by extra."""
 

@@ -1,0 +1,1 @@
+"""The evaluation server: data sets, models, rounds and boards of tasks."""

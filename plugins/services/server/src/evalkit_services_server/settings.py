@@ -1,0 +1,81 @@
+"""What a host sets: by the environment, or by a file `.env` in the working folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, PositiveFloat, PositiveInt, SecretStr
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+MEBIBYTE = 1 << 20
+
+
+class Settings(BaseSettings):
+    """Settings of the server and its workers.
+
+    Each is read from the environment as `EVALKIT_SERVER_<NAME>`, such as
+    `EVALKIT_SERVER_DATABASE=postgresql+psycopg://evalkit@localhost/evalkit`.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="EVALKIT_SERVER_", env_file=".env", extra="ignore"
+    )
+
+    database: str = "sqlite:///evalkit-server.db"
+    """SQLAlchemy's address of the database: SQLite, or PostgreSQL by psycopg."""
+
+    store: str = "evalkit-store"
+    """Folder or `s3://` place of data sets, predictions and runs."""
+
+    datasets: Annotated[tuple[str, ...], NoDecode] = ()
+    """`module:load_datasets`, which return data sets beside the installed ones."""
+
+    host: str = "127.0.0.1"
+    """Address that the server listens on."""
+
+    port: int = Field(default=8000, ge=0, le=65535)
+    """Port that the server listens on."""
+
+    secret: SecretStr | None = None
+    """Signs cookies; needed beyond loopback."""
+
+    is_behind_https: bool = False
+    """Whether browsers reach the server by https, so that cookies are secure."""
+
+    endpoints: Annotated[tuple[str, ...], NoDecode] = ()
+    """Host names whose endpoints people other than administrators may register."""
+
+    largest_upload: PositiveInt = 1024 * MEBIBYTE
+    """Bytes of a file of predictions, unpacked."""
+
+    longest_line: PositiveInt = 4 * MEBIBYTE
+    """Bytes of a line of predictions."""
+
+    submissions_a_day: PositiveInt = 100
+    """Submissions of an account to all tasks in 24 hours."""
+
+    private_submissions_a_day: PositiveInt = 5
+    """Of them, those to one private data set."""
+
+    requests_a_minute: PositiveInt = 600
+    """Requests of an account or address."""
+
+    lease: PositiveFloat = 60.0
+    """Seconds without a sign of life after which a job is taken again."""
+
+    job_seconds: PositiveFloat = 3600.0
+    """Seconds that one evaluation may take."""
+
+    job_bytes: PositiveInt = 4096 * MEBIBYTE
+    """Memory that one evaluation may use."""
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether the database is SQLite, and so of one machine."""
+        return self.database.startswith("sqlite")
+
+    @property
+    def working_folder(self) -> Path:
+        """Folder for files that are being received or written."""
+        return Path(self.store if "://" not in self.store else "evalkit-server-files")

@@ -29,5 +29,6 @@ if TYPE_CHECKING:
     from evalkit.scoring.table import ScoringTable as ScoringTable
     from evalkit.scoring.table import make_table as make_table
     from evalkit.statistics.intervals import Interval as Interval
+    from evalkit.statistics.intervals import mean_of_intervals as mean_of_intervals
 else:
     __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -331,9 +331,8 @@ def mean_of_intervals(values: Sequence[float], parts: Sequence[Interval]) -> Int
     count = len(values)
     mean = math.fsum(values) / count
     low, high = mean - math.hypot(*below) / count, mean + math.hypot(*above) / count
-    flags: tuple[str, ...] = ()
-    if constant := errors.count(0.0):
-        flags = (f"no variation in {constant} of {count} parts",)
+    constant = errors.count(0.0)
+    flags = (f"no variation in {constant} of {count} parts",) if constant else ()
     return Interval(low, high, math.hypot(*errors) / count, "mover", flags=flags)
 
 

@@ -124,6 +124,7 @@ DATASET = Table(
     Column("perturbation", Text),
     Column("access", String(16), nullable=False),
     Column("board", String(8), nullable=False),
+    Column("languages", JSON, nullable=False, default=list),
     Column("description", Text, nullable=False, default=""),
     Column("source_url", Text),
     Column("warning", Text),
@@ -223,6 +224,16 @@ SCORE = Table(
     Column("reason", Text),
 )
 """Of all examples, where `tag` is empty, and of each tag."""
+
+METRIC = Table(
+    "metric",
+    METADATA,
+    Column("name", String(256), primary_key=True),
+    Column("unit", String(32), nullable=False),
+    Column("scale", Float, nullable=False),
+    Column("higher_is_better", Boolean),
+)
+"""How scores of a metric are read, as the runs record it."""
 
 BOARD = Table(
     "board",

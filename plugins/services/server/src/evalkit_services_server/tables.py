@@ -182,6 +182,7 @@ JOB = Table(
     Column("metrics", JSON, nullable=False),
     Column("state", String(8), nullable=False),
     Column("attempt", Integer, nullable=False, default=0),
+    Column("losses", Integer, nullable=False, default=0),
     Column("worker", String(128)),
     Column("progress", Text),
     Column("share", Float),

@@ -1,0 +1,260 @@
+"""Evaluates one job: its predictions or its model, its run, and its rows."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import Connection, Engine, RowMapping, delete, select
+from sqlalchemy.exc import InterfaceError, OperationalError
+
+from evalkit.errors import (
+    AlignmentError,
+    CancelledError,
+    EvalkitError,
+    StorageError,
+)
+from evalkit_services_server import jobs
+from evalkit_services_server.database import insert, now, reading, writing
+from evalkit_services_server.heartbeats import Heartbeat
+from evalkit_services_server.jobs import LONGEST_DELAY, Claim
+from evalkit_services_server.settings import Settings
+from evalkit_services_server.tables import (
+    BOARD,
+    DATASET,
+    MODEL,
+    RUN,
+    SCORE,
+    SUBMISSION,
+    TASK,
+)
+
+if TYPE_CHECKING:
+    from evalkit.runs import Result
+
+LOG = logging.getLogger(__name__)
+
+MOST_ASKED = 5
+"""Attempts at a model that cannot be asked."""
+
+FIRST_DELAY = 2.0
+"""Seconds before a job is tried again; twice as many after each attempt."""
+
+
+class Subject(NamedTuple):
+    """The rows that a job is about."""
+
+    model: RowMapping
+    dataset: RowMapping
+    task: RowMapping
+    submission: RowMapping | None
+
+
+class LostError(Exception):
+    """Another attempt holds the job."""
+
+
+def evaluate_job(
+    claim: Claim, settings: Settings, engine: Engine, stopping: Event
+) -> str:
+    """Evaluate a job, and record what came of it.
+
+    Args:
+        claim: The attempt.
+        settings: The store, the lease and the limits.
+        engine: The database.
+        stopping: Set when the worker is to stop.
+
+    Returns:
+        The state of the job: `done`, `refused`, `failed`, or `waiting` if it is tried
+        again or another attempt holds it.
+    """
+    with Heartbeat(engine, claim, settings.lease, stopping) as heartbeat:
+        try:
+            return _evaluate(claim, settings, engine, heartbeat)
+        except (CancelledError, LostError):
+            remove_attempt(settings, claim.name)
+            return _put_back(engine, claim, None, 0.0)
+        except (StorageError, OSError, OperationalError, InterfaceError) as error:
+            LOG.warning("job %s: %s", claim.name, error)
+            remove_attempt(settings, claim.name)
+            delay = min(FIRST_DELAY * 2 ** min(claim.attempt, 20), LONGEST_DELAY)
+            return _put_back(engine, claim, f"tried again: {error}", delay)
+        except EvalkitError as error:
+            reason = str(error)
+        except Exception as error:
+            LOG.exception("job %s", claim.name)
+            reason = f"a fault of the server: {error!r}"
+    with writing(engine) as connection:
+        is_held = jobs.end(connection, claim, "failed", reason)
+    return "failed" if is_held else "waiting"
+
+
+def _put_back(engine: Engine, claim: Claim, reason: str | None, delay: float) -> str:
+    with writing(engine) as connection:
+        jobs.put_back(connection, claim, reason, delay)
+    return "waiting"
+
+
+def _evaluate(
+    claim: Claim, settings: Settings, engine: Engine, heartbeat: Heartbeat
+) -> str:
+    from evalkit import evaluate
+
+    with reading(engine) as connection:
+        subject = _subject(connection, claim)
+    refusal = None
+    with _predictions(subject, heartbeat) as predictions:
+        try:
+            result = evaluate(
+                predictions=predictions,
+                **source_of(subject.dataset, subject.task),
+                model=subject.model["name"],
+                metrics=claim.metrics,
+                out=runs_folder(settings, claim.name),
+                progress=heartbeat.report,
+            )
+        except AlignmentError as error:
+            if error.result is None:
+                raise
+            refusal, result = str(error), error.result
+    state = "done" if refusal is None else "refused"
+    with writing(engine) as connection:
+        record(connection, claim, subject, result)
+        if not jobs.end(connection, claim, state, refusal):
+            raise LostError
+    return state
+
+
+def _subject(connection: Connection, claim: Claim) -> Subject:
+    def row(table: Any, key: int) -> RowMapping:
+        query = select(table).where(table.c.id == key)
+        return connection.execute(query).mappings().one()
+
+    model = row(MODEL, claim.model_id)
+    chosen = claim.submission_id
+    return Subject(
+        model,
+        row(DATASET, claim.dataset_id),
+        row(TASK, model["task_id"]),
+        None if chosen is None else row(SUBMISSION, chosen),
+    )
+
+
+def source_of(dataset: RowMapping, task: RowMapping) -> dict[str, Any]:
+    """Return a dataset as the arguments of `evaluate` and `predict` that name it."""
+    if dataset["perturbation"] is not None:
+        return {"data": dataset["uri"], "task": task["component"]}
+    return {"dataset": dataset["name"]}
+
+
+@contextmanager
+def _predictions(subject: Subject, heartbeat: Heartbeat) -> Iterator[str | Path]:
+    """Yield the predictions that were uploaded, or those that the model gives."""
+    from evalkit.places import local
+
+    if subject.submission is not None:
+        yield local(subject.submission["uri"])
+        return
+    with TemporaryDirectory(prefix="evalkit-answers-") as folder:
+        yield ask(subject, heartbeat.report).save(Path(folder, "answers.jsonl"))
+
+
+def ask(subject: Subject, progress: Callable[[str, float | None], None]) -> Any:
+    """Ask a model about the examples of a dataset, with the task's prompt."""
+    from evalkit_models_base import predict
+
+    prompt = subject.task["prompt"]
+    if prompt is not None and prompt.lstrip().startswith("{"):
+        prompt = json.loads(prompt)
+    return predict(
+        model=reference_of(subject.model["endpoint"]),
+        prompt=prompt,
+        progress=progress,
+        **source_of(subject.dataset, subject.task),
+    )
+
+
+def reference_of(endpoint: Mapping[str, Any]) -> str:
+    """Return the name, with parameters, of the model behind an endpoint."""
+    return f"{endpoint['model']}:{json.dumps(endpoint['parameters'])}"
+
+
+def record(
+    connection: Connection, claim: Claim, subject: Subject, result: Result
+) -> None:
+    """Record a run, its scores, and that it is the current one of its metrics."""
+    from evalkit.runs import comparison_key
+
+    run = {
+        **dict(job_id=claim.job_id, attempt=claim.attempt),
+        **dict(model_id=claim.model_id, dataset_id=claim.dataset_id),
+        **dict(folder=str(result.path), run_id=result.run_id),
+        **dict(comparison_key=comparison_key(result.record)),
+        **dict(counts=dict(result.counts), is_refused=result.status == "refused"),
+        **dict(ended=now(connection)),
+    }
+    made = insert(connection, RUN).values(run).returning(RUN.c.id)
+    run_id = connection.execute(made).scalar_one()
+    rows = [{"run_id": run_id, **row} for row in score_rows(result)]
+    if rows:
+        connection.execute(insert(connection, SCORE), rows)
+        renew_board(connection, claim, subject.task["id"], run_id, result)
+
+
+def score_rows(result: Result) -> Iterator[dict[str, Any]]:
+    """Yield the scores of all examples and of each tag as rows."""
+    for score in result.scores:
+        if score.aggregate is None and score.perturbation is None:
+            names = "metric", "n", "value", "se", "ci_low", "ci_high", "reason"
+            found = {name: getattr(score, name) for name in names}
+            yield {**found, "tag": score.tag or ""}
+
+
+def renew_board(
+    connection: Connection, claim: Claim, task_id: int, run_id: int, result: Result
+) -> None:
+    """Let a run be the current one of its metrics, unless a later request has one."""
+    from evalkit.catalog import metric_of
+
+    lock = select(MODEL.c.id).where(MODEL.c.id == claim.model_id).with_for_update()
+    connection.execute(lock)
+    of_pair = (
+        *(BOARD.c.task_id == task_id, BOARD.c.model_id == claim.model_id),
+        BOARD.c.dataset_id == claim.dataset_id,
+    )
+    query = select(BOARD.c.metric, RUN.c.job_id).where(*of_pair)
+    query = query.join_from(BOARD, RUN, BOARD.c.run_id == RUN.c.id)
+    known = result.record.metric_names
+    metrics = {*result.metrics}
+    for metric, job_id in connection.execute(query):
+        if metric_of(metric, known) is None:
+            continue
+        if job_id > claim.job_id:
+            metrics.discard(metric)
+        else:
+            connection.execute(delete(BOARD).where(*of_pair, BOARD.c.metric == metric))
+    pair = dict(model_id=claim.model_id, dataset_id=claim.dataset_id, run_id=run_id)
+    rows = [{"task_id": task_id, "metric": name, **pair} for name in sorted(metrics)]
+    if rows:
+        connection.execute(insert(connection, BOARD), rows)
+
+
+def runs_folder(settings: Settings, attempt: str) -> str:
+    """Return the folder of an attempt's run."""
+    from evalkit.places import join
+
+    return join(settings.store, "runs", attempt)
+
+
+def remove_attempt(settings: Settings, attempt: str) -> None:
+    """Remove what an attempt wrote, where the store is a folder."""
+    if "://" not in settings.store:
+        shutil.rmtree(Path(settings.store, "runs", attempt), ignore_errors=True)

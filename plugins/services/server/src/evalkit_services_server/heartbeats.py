@@ -1,0 +1,73 @@
+"""The sign of life of an evaluation, given while it runs."""
+
+from __future__ import annotations
+
+import logging
+from threading import Event, Thread
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from evalkit.errors import CancelledError
+from evalkit_services_server import jobs
+from evalkit_services_server.jobs import Claim
+
+LOG = logging.getLogger(__name__)
+
+BEATS = 4
+"""Signs of life in a lease."""
+
+
+class Heartbeat:
+    """Extends the lease of a job in a thread, until the block ends.
+
+    Args:
+        engine: The database.
+        claim: The attempt.
+        lease: Seconds of the lease.
+        stopping: Set when the worker is to stop.
+    """
+
+    def __init__(
+        self, engine: Engine, claim: Claim, lease: float, stopping: Event
+    ) -> None:
+        self._engine, self._claim, self._lease = engine, claim, lease
+        self._told: tuple[str, float | None] = "starting", None
+        self._stopping, self._ended, self._lost = stopping, Event(), Event()
+        self._thread = Thread(target=self._beat, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def report(self, text: str, share: float | None) -> None:
+        """Take what is being done, for the next sign of life.
+
+        Raises:
+            CancelledError: Another attempt holds the job, or the worker is to stop.
+        """
+        self._told = text, share
+        if self._lost.is_set() or self._stopping.is_set():
+            raise CancelledError(f"the evaluation of job {self._claim.name} ended")
+
+    def _beat(self) -> None:
+        while not self._ended.wait(self._lease / BEATS):
+            try:
+                held = jobs.beat(self._engine, self._claim, self._lease, *self._told)
+            except SQLAlchemyError as error:  # the end of the job finds out
+                LOG.warning("job %s gave no sign of life: %s", self._claim.name, error)
+            else:
+                if not held:
+                    self._lost.set()
+                    return

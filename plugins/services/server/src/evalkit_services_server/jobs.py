@@ -1,0 +1,238 @@
+"""The queue: requests of evaluations, and the workers that hold them.
+
+A job is held by an attempt until its lease ends by the database's clock. Each sign of
+life extends the lease; a job whose lease ended is claimed by the next attempt, and
+everything that the former attempt still writes is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import NamedTuple
+
+from sqlalchemy import Connection, Engine, RowMapping, and_, or_, select, update
+
+from evalkit_services_server.database import insert, now, writing
+from evalkit_services_server.tables import DATASET, JOB, MODEL, SUBMISSION, TASK
+
+MOST_LOSSES = 5
+"""Attempts that may end without a word before the job fails."""
+
+LONGEST_DELAY = 600.0
+"""Maximum seconds before a job is tried again."""
+
+
+class Claim(NamedTuple):
+    """The attempt of a worker at a job."""
+
+    job_id: int
+    attempt: int
+    model_id: int
+    dataset_id: int
+    submission_id: int | None
+    metrics: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The folder of the attempt, below the runs in the store."""
+        return f"{self.job_id}-{self.attempt}"
+
+
+def request(
+    connection: Connection,
+    model_id: int,
+    dataset_id: int,
+    submission_id: int | None = None,
+    again: bool = False,
+) -> int | None:
+    """Request the evaluation of a model on a dataset.
+
+    Args:
+        connection: An open transaction that writes.
+        model_id: The model.
+        dataset_id: The dataset.
+        submission_id: Its predictions. Default for an uploaded model: the latest.
+        again: Whether to evaluate even if the same was evaluated before.
+
+    Returns:
+        The new job. None if the same was requested before, or if an uploaded model has
+        no predictions for the dataset.
+
+    Raises:
+        PluginError: The task or a metric is unknown or broken.
+    """
+    pair = _pair(connection, model_id, dataset_id)
+    if pair["kind"] == "uploaded":
+        submission = _submission(connection, model_id, dataset_id, submission_id)
+        if submission is None:
+            return None
+        submission_id, answers = submission["id"], submission["sha256"]
+    else:
+        answers = json.dumps(pair["endpoint"], sort_keys=True)
+    metrics = [*dict.fromkeys((pair["perf_metric"], *pair["eval_metrics"]))]
+    parts = [
+        *(model_id, answers, pair["name"], pair["version"], pair["fingerprint"]),
+        *(pair["component"], pair["prompt"], metrics),
+        *_digests(pair["component"], metrics),
+    ]
+    if again:
+        same = JOB.c.model_id == model_id, JOB.c.dataset_id == dataset_id
+        latest = select(JOB.c.id, JOB.c.ended).where(*same).order_by(JOB.c.id.desc())
+        former = connection.execute(latest.limit(1)).first()
+        if former is not None and former.ended is None:
+            return None
+        parts.append(former and former.id)
+    row = {
+        "key": hashlib.sha256(json.dumps(parts).encode()).hexdigest(),
+        **dict(model_id=model_id, dataset_id=dataset_id, submission_id=submission_id),
+        **dict(metrics=metrics, state="waiting", requested=now(connection)),
+    }
+    made = insert(connection, JOB).values(row).on_conflict_do_nothing()
+    found: int | None = connection.scalar(made.returning(JOB.c.id))
+    return found
+
+
+def _pair(connection: Connection, model_id: int, dataset_id: int) -> RowMapping:
+    columns = [
+        *(MODEL.c.kind, MODEL.c.endpoint),
+        *(DATASET.c.name, DATASET.c.version, DATASET.c.fingerprint),
+        *(TASK.c.component, TASK.c.prompt, TASK.c.perf_metric, TASK.c.eval_metrics),
+    ]
+    pairs = MODEL.join(DATASET, MODEL.c.task_id == DATASET.c.task_id)
+    pairs = pairs.join(TASK, MODEL.c.task_id == TASK.c.id)
+    chosen = MODEL.c.id == model_id, DATASET.c.id == dataset_id
+    query = select(*columns).select_from(pairs).where(*chosen)
+    return connection.execute(query).mappings().one()
+
+
+def _submission(
+    connection: Connection, model_id: int, dataset_id: int, submission_id: int | None
+) -> RowMapping | None:
+    query = select(SUBMISSION.c.id, SUBMISSION.c.sha256).where(
+        SUBMISSION.c.model_id == model_id, SUBMISSION.c.dataset_id == dataset_id
+    )
+    if submission_id is not None:
+        query = query.where(SUBMISSION.c.id == submission_id)
+    query = query.order_by(SUBMISSION.c.id.desc()).limit(1)
+    return connection.execute(query).mappings().first()
+
+
+def _digests(task: str, metrics: Sequence[str]) -> list[object]:
+    """Return the digests of the code that computes the scores."""
+    from evalkit import Registry
+    from evalkit.catalog import Resolver, describe_component
+
+    resolver = Resolver(Registry())
+    bound = [resolver.bind("tasks", task), *map(resolver.metric, metrics)]
+    return [describe_component(each)["source_sha256"] for each in bound]
+
+
+def claim(engine: Engine, worker: str, lease: float) -> Claim | None:
+    """Take the oldest job that waits, or whose worker gave no sign of life.
+
+    Args:
+        engine: The database.
+        worker: Name of the worker.
+        lease: Seconds for which the job is held.
+
+    Returns:
+        The attempt; None if there is nothing to do.
+    """
+    with writing(engine) as connection:
+        moment = now(connection)
+        is_due = and_(
+            JOB.c.state.in_(("waiting", "running")),
+            or_(JOB.c.leased_until.is_(None), JOB.c.leased_until <= moment),
+        )
+        query = select(JOB).where(is_due).order_by(JOB.c.id).limit(1)
+        query = query.with_for_update(skip_locked=True)
+        job = connection.execute(query).mappings().first()
+        if job is None:
+            return None
+        is_lost = job["state"] == "running"
+        changes = {
+            **dict(state="running", attempt=job["attempt"] + 1, worker=worker),
+            **dict(losses=job["losses"] + is_lost, progress=None, share=None),
+            **dict(started=moment, leased_until=moment + timedelta(seconds=lease)),
+        }
+        if changes["losses"] >= MOST_LOSSES:
+            changes |= dict(state="failed", ended=moment, leased_until=None)
+            changes["reason"] = (
+                f"the evaluation ended its worker {MOST_LOSSES} times without a word"
+            )
+        connection.execute(update(JOB).where(JOB.c.id == job["id"]).values(changes))
+    if changes["state"] == "failed":
+        return claim(engine, worker, lease)
+    names = "model_id", "dataset_id", "submission_id"
+    held = {name: job[name] for name in names}
+    return Claim(job["id"], changes["attempt"], metrics=(*job["metrics"],), **held)
+
+
+def beat(
+    engine: Engine, claim: Claim, lease: float, text: str, share: float | None
+) -> bool:
+    """Extend the lease, and tell how far the evaluation is.
+
+    Args:
+        engine: The database.
+        claim: The attempt.
+        lease: Seconds from now for which the job is held.
+        text: What is being done.
+        share: Share of it that is done, 0 to 1.
+
+    Returns:
+        Whether the attempt still holds the job.
+    """
+    with writing(engine) as connection:
+        until = now(connection) + timedelta(seconds=lease)
+        return _change(
+            connection, claim, leased_until=until, progress=text, share=share
+        )
+
+
+def end(connection: Connection, claim: Claim, state: str, reason: str | None) -> bool:
+    """End a job.
+
+    Args:
+        connection: The transaction that records what came of it.
+        claim: The attempt.
+        state: `done`, `refused` or `failed`.
+        reason: Why it was refused or failed.
+
+    Returns:
+        Whether the attempt held the job. If not, the caller rolls back.
+    """
+    changes = dict(state=state, reason=reason, ended=now(connection))
+    return _change(
+        connection, claim, leased_until=None, progress=None, share=None, **changes
+    )
+
+
+def put_back(
+    connection: Connection, claim: Claim, reason: str | None, delay: float
+) -> bool:
+    """Let a job wait for another attempt.
+
+    Args:
+        connection: An open transaction that writes.
+        claim: The attempt that gives it up.
+        reason: Why.
+        delay: Seconds before it may be claimed.
+
+    Returns:
+        Whether the attempt held the job.
+    """
+    until = now(connection) + timedelta(seconds=delay)
+    changes = dict(state="waiting", reason=reason, leased_until=until)
+    return _change(connection, claim, progress=None, share=None, **changes)
+
+
+def _change(connection: Connection, claim: Claim, **changes: object) -> bool:
+    held = (
+        *(JOB.c.id == claim.job_id, JOB.c.attempt == claim.attempt),
+        JOB.c.state == "running",
+    )
+    return connection.execute(update(JOB).where(*held).values(changes)).rowcount == 1

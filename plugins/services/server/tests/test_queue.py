@@ -1,0 +1,133 @@
+"""The queue: each request is evaluated once, whatever ends its workers."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import pytest
+from sqlalchemy import Connection, Engine, Table, select
+
+from evalkit import Registry, read_run
+from evalkit_services_server import jobs
+from evalkit_services_server.database import connect, insert, migrate, now, writing
+from evalkit_services_server.evaluation import evaluate_job
+from evalkit_services_server.settings import Settings
+from evalkit_services_server.tables import (
+    ACCOUNT,
+    BOARD,
+    DATASET,
+    JOB,
+    MODEL,
+    RUN,
+    SCORE,
+    SUBMISSION,
+    TASK,
+)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(
+        database=f"sqlite:///{tmp_path}/server.db", store=f"{tmp_path}/store", lease=2
+    )
+
+
+@pytest.fixture
+def engine(settings: Settings) -> Iterator[Engine]:
+    engine = connect(settings)
+    migrate(engine)
+    yield engine
+    engine.dispose()
+
+
+def add(connection: Connection, table: Table, **values: object) -> int:
+    made = insert(connection, table).values(values).returning(table.c.id)
+    key: int = connection.execute(made).scalar_one()
+    return key
+
+
+def add_sentiment(connection: Connection) -> tuple[int, int]:
+    """Add the task of the sample, a model and the dataset."""
+    moment = now(connection)
+    account = add(connection, ACCOUNT, name="ada", role="submitter", created=moment)
+    task = add(
+        connection,
+        TASK,
+        code="sentiment",
+        component="sentiment",
+        input_keys=["uid", "statement"],
+        perf_metric="accuracy",
+        eval_metrics=["accuracy", "macro-f1"],
+        delta_metrics=[],
+        weights={},
+        changed=moment,
+    )
+    dataset = add(
+        connection,
+        DATASET,
+        task_id=task,
+        name="sample-sentiment",
+        version="1",
+        fingerprint="0",
+        uri="nowhere",
+        access="open",
+        board="scoring",
+        added=moment,
+    )
+    model = add(
+        connection,
+        MODEL,
+        task_id=task,
+        account_id=account,
+        name="vader",
+        kind="uploaded",
+        added=moment,
+    )
+    return model, dataset
+
+
+def submit(connection: Connection, model: int, dataset: int, path: Path) -> int:
+    return add(
+        connection,
+        SUBMISSION,
+        model_id=model,
+        dataset_id=dataset,
+        uri=str(path),
+        sha256=path.stem,
+        size=1,
+        received=now(connection),
+    )
+
+
+def predictions(name: str) -> Path:
+    plugin = Registry().load("datasets", "sample-sentiment").plugin
+    return Path(plugin.example_predictions[name])
+
+
+def test_uploaded_predictions_are_evaluated_once(
+    settings: Settings, engine: Engine
+) -> None:
+    with writing(engine) as connection:
+        model, dataset = add_sentiment(connection)
+        assert jobs.request(connection, model, dataset) is None
+        submit(connection, model, dataset, predictions("vader"))
+        job = jobs.request(connection, model, dataset)
+        assert job is not None
+        assert jobs.request(connection, model, dataset) is None
+    claim = jobs.claim(engine, "one", settings.lease)
+    assert claim is not None
+    assert jobs.claim(engine, "two", settings.lease) is None
+    assert evaluate_job(claim, settings, engine, Event()) == "done"
+    with engine.connect() as connection:
+        job_row = connection.execute(select(JOB)).mappings().one()
+        assert (job_row["state"], job_row["attempt"]) == ("done", 1)
+        run = connection.execute(select(RUN)).mappings().one()
+        assert read_run(run["folder"]).run_id == run["run_id"]
+        query = select(BOARD.c.metric, SCORE.c.value).order_by(BOARD.c.metric)
+        is_score = (SCORE.c.run_id == BOARD.c.run_id) & (SCORE.c.tag == "")
+        query = query.join_from(
+            BOARD, SCORE, is_score & (SCORE.c.metric == BOARD.c.metric)
+        )
+        scores = dict(connection.execute(query).tuples())
+    stored = read_run(run["folder"])
+    assert scores == {name: stored[name].value for name in ("accuracy", "macro-f1")}

@@ -112,9 +112,17 @@ def test_a_broken_manifest_is_written_anew(tmp_path: Path, text: str) -> None:
     assert manifest_of(tmp_path)["bytes"] == 2
 
 
-@pytest.mark.parametrize("name", ["../x", "a/b", ".x", "a\n", "x" * 300])
+@pytest.mark.parametrize("name", ["../x", "a/b", ".x", "a\n", "x" * 300, "é"])
 def test_no_name_leads_out_of_its_folder(tmp_path: Path, name: str) -> None:
     with pytest.raises(EvalkitError, match="cannot be published as the name of the da"):
         prepare_dataset("sample-nli", str(tmp_path), tmp_path, name=name)
     with pytest.raises(EvalkitError, match="cannot be published as the name of the pr"):
         prepare_dataset("sample-nli", str(tmp_path), tmp_path, prefix=name)
+
+
+@pytest.mark.parametrize("name", ["My-Set", "my_set", "my.set"])
+def test_hosts_take_lower_case_names_of_datasets_only(
+    tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(EvalkitError, match="lower case letters, digits and dashes onl"):
+        prepare_dataset("sample-nli", str(tmp_path), tmp_path, name=name)

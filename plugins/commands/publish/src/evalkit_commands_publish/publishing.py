@@ -27,14 +27,13 @@ from evalkit.errors import EvalkitError, ObjectExistsError, StorageError
 from evalkit.places import is_remote, join, local_file, put, refuse_offline, uri_of
 from evalkit.plugins.sources import sha256_of
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}", "letters, digits, dots, dashes and _"
+_DATASET_NAME = r"[a-z0-9][a-z0-9-]{0,200}", "lower case letters, digits and dashes"
 
 _OPTIONS = {"dataset": "--name", "model": "--model"}
 """Options that give another name."""
 
-WRITTEN = "written"
-PRESENT = "there"
-PLANNED = "would be written"
+WRITTEN, PRESENT, PLANNED = "written", "there", "would be written"
 
 
 class Published(NamedTuple):
@@ -152,7 +151,7 @@ def publish_run(
 
 
 def prepare_dataset(
-    dataset: str,
+    dataset: Any,
     root: str,
     staging: Path,
     *,
@@ -164,7 +163,7 @@ def prepare_dataset(
     """Prepare a dataset, or perturbed examples of one.
 
     Args:
-        dataset: Name of an installed dataset, or a file of examples.
+        dataset: Name of an installed dataset, a `Dataset`, or a file of examples.
         root: Path or URI of the folder to publish in, such as `s3://bucket`.
         staging: An empty folder for the rows.
         task: The task of a file.
@@ -193,7 +192,7 @@ def prepare_dataset(
         convert_examples(bound, of_task, loaded)
     rows = rows_of_columns(of_task, loaded.frame, loaded.nested, loaded.frame.columns)
     is_file = is_file_name(dataset)
-    own = model_name(Path(dataset)) if is_file else dataset.partition("@")[0]
+    own = model_name(Path(dataset)) if is_file else bound.component.name
     chosen = _legal_name("dataset", name or own)
     if prefix is not None and not chosen.startswith(f"{prefix}-"):
         chosen = f"{_legal_name('prefix', prefix)}-{chosen}"
@@ -259,11 +258,12 @@ def _root(root: str) -> str:
 
 
 def _legal_name(what: str, name: str) -> str:
-    """Refuse a name that could lead out of its folder."""
-    if _NAME.fullmatch(name):
+    """Refuse a name that could lead out of its folder, or that hosts refuse."""
+    pattern, allowed = _DATASET_NAME if what == "dataset" else _NAME
+    if re.fullmatch(pattern, name):
         return name
     option = f"; {_OPTIONS[what]} gives another one" if what in _OPTIONS else ""
     raise EvalkitError(
         f"{name!r} cannot be published as the name of the {what}: it may contain "
-        f"letters, digits, dots, dashes and underscores{option}"
+        f"{allowed} only{option}"
     )

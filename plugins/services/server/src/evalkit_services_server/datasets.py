@@ -1,0 +1,112 @@
+"""Data sets that are registered: the installed ones, and those of `--datasets`."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from copy import copy
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from evalkit import Dataset, Registry, find_components
+from evalkit.catalog import Resolver, data_path
+from evalkit_services_server.settings import Settings
+
+
+class Registered(NamedTuple):
+    """A data set that is registered."""
+
+    name: str
+    source: str | Dataset | None
+    """What `evalkit.evaluate` takes; None if the registration is refused."""
+    reason: str | None = None
+    """Why it is refused."""
+
+
+def registered(settings: Settings) -> list[Registered]:
+    """Return the data sets that are registered, without loading them.
+
+    Args:
+        settings: Their `datasets` name functions that return further ones.
+
+    Returns:
+        Each name once; of two with one name, the one of `datasets`.
+    """
+    if settings.store.startswith("s3://"):
+        bucket = settings.store.removeprefix("s3://").partition("/")[0]
+        os.environ.setdefault("EVALKIT_S3_BUCKET", bucket)
+    found = {each.name: each for each in _installed()}
+    for place in settings.datasets:
+        found |= {each.name: each for each in _of_function(place)}
+    return list(found.values())
+
+
+def registered_source(settings: Settings, name: str) -> str | Dataset:
+    """Return what `evalkit.evaluate` takes for a registered data set.
+
+    Args:
+        settings: See `registered`.
+        name: Its name, with parameters.
+    """
+    found = {each.name: each.source for each in registered(settings)}
+    return found.get(name) or name
+
+
+def stored_dataset(settings: Settings, name: str, uri: str) -> Dataset:
+    """Return a registered data set that reads its examples from the store.
+
+    Args:
+        settings: See `registered`.
+        name: Its name, with parameters.
+        uri: Where its examples are.
+
+    Returns:
+        The data set with its own converters, labels, metrics and `evaluate`.
+    """
+    bound = Resolver(Registry()).dataset(registered_source(settings, name))
+    stored: Any = copy(bound.plugin)
+    path = data_path(uri)
+    vars(stored).update(name=bound.component.name, adapters=(), load=lambda split: path)
+    return cast(Dataset, stored)
+
+
+def is_sent_by_load(dataset: object) -> bool:
+    """Tell whether a data set's own `load` sends its examples, as Dynabench's do."""
+    return hasattr(dataset, "_get_data_s3_path")
+
+
+def _installed() -> Iterator[Registered]:
+    for component in find_components().of_kind("datasets"):
+        yield Registered(component.name, component.name)
+
+
+def _of_function(place: str) -> Iterator[Registered]:
+    """Yield what `module:load_datasets` returns, or why it is refused."""
+    module, _, attribute = place.partition(":")
+    sys.path.append(str(Path.cwd()))  # as `python -m` finds a module
+    try:
+        datasets = getattr(import_module(module), attribute or "load_datasets")()
+    except Exception as error:
+        yield Registered(place, None, f"{type(error).__name__}: {error}")
+        return
+    finally:
+        sys.path.pop()
+    if not isinstance(datasets, dict):
+        reason = f"must return a dict of datasets by name, got {type(datasets)}"
+        yield Registered(place, None, reason)
+        return
+    for key, dataset in datasets.items():
+        reason = _refusal(key, dataset)
+        yield Registered(str(key), None if reason else dataset, reason)
+
+
+def _refusal(key: Any, dataset: Any) -> str | None:
+    if not isinstance(key, str) or not re.fullmatch("[a-z0-9-]{1,62}", key):
+        return f"name {key!r} may contain lower case letters, digits and dashes only"
+    if isinstance(dataset, type):
+        return f"{dataset.__name__} is a class, expected an instance of it"
+    own = getattr(dataset, "name", None)
+    return None if own == key else f"key {key!r} must equal the dataset's name {own!r}"

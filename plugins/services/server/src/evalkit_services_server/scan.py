@@ -1,0 +1,196 @@
+"""The scan: data sets that are registered get to the store and into the database.
+
+A data set that is not in the store is sent there, by its own `load` if it is one of
+Dynabench's, else by `publish`. It then gets a row, and the row requests evaluations of
+all models of its task. A version that has a row is never requested again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Engine, Row, delete, select
+
+from evalkit import Dataset
+from evalkit.catalog import BoundDataset, Registry, Resolver
+from evalkit.errors import EvalkitError, ObjectExistsError
+from evalkit.places import join, local_file
+from evalkit.plugins.sources import sha256_of
+from evalkit_commands_publish import Publication, prepare_dataset, publish
+from evalkit_services_server.database import insert, now, reading, writing
+from evalkit_services_server.datasets import is_sent_by_load, registered
+from evalkit_services_server.requests import request_for_dataset
+from evalkit_services_server.rounds import round_to_join
+from evalkit_services_server.settings import Settings
+from evalkit_services_server.tables import DATASET, SCAN, TASK
+from evalkit_services_server.tasks import task_id
+
+ADDED, PRESENT, CHANGED = "added", "present", "changed"
+REFUSED, SKIPPED = "refused", "skipped"
+
+
+class ScanOutcome(NamedTuple):
+    """What the scan did with one data set."""
+
+    name: str
+    outcome: str
+    """`added`; `present`; `changed`: the content of a version that has a row is
+    another; `refused`: it could not be loaded or sent; `skipped`: its task is not on
+    this server."""
+    reason: str | None = None
+
+
+def scan(engine: Engine, settings: Settings) -> list[ScanOutcome]:
+    """Scan the registered data sets; one that fails does not stop the others.
+
+    Args:
+        engine: The database.
+        settings: They name the store, and further data sets.
+
+    Returns:
+        An outcome for each, which the table of scans keeps, too.
+    """
+    outcomes = []
+    for name, source, reason in registered(settings):
+        if source is None:
+            outcome = ScanOutcome(name, REFUSED, reason)
+        else:
+            outcome = add_dataset(engine, settings, name, source)
+        outcomes.append(outcome)
+        with writing(engine) as connection:
+            connection.execute(delete(SCAN).where(SCAN.c.name == name))
+            row = {**outcome._asdict(), "at": now(connection)}
+            connection.execute(SCAN.insert().values(row))
+    return outcomes
+
+
+def add_dataset(
+    engine: Engine, settings: Settings, name: str, source: str | Dataset
+) -> ScanOutcome:
+    """Send one data set to the store, add its row, and request its evaluations.
+
+    Args:
+        engine: The database.
+        settings: They name the store.
+        name: The name of its row, with parameters.
+        source: What `evalkit.evaluate` takes.
+
+    Returns:
+        What was done.
+    """
+    try:
+        bound = Resolver(Registry()).dataset(source)
+        with reading(engine) as connection:
+            code = Resolver(Registry()).task(bound).component.name
+            if not _has_task(connection, code):
+                reason = f"its task {code} is not on this server"
+                return ScanOutcome(name, SKIPPED, reason)
+        with tempfile.TemporaryDirectory(prefix="evalkit-scan-") as staging:
+            return _send(engine, settings, name, bound, Path(staging))
+    except (EvalkitError, OSError) as error:
+        return ScanOutcome(name, REFUSED, str(error))
+
+
+def _has_task(connection: Connection, code: str) -> bool:
+    found = connection.scalar(select(TASK.c.id).where(TASK.c.code == code))
+    return found is not None
+
+
+def _send(
+    engine: Engine, settings: Settings, name: str, bound: BoundDataset, staging: Path
+) -> ScanOutcome:
+    file_name = re.sub("[^a-z0-9]+", "-", name).strip("-")
+    publication = prepare_dataset(bound, settings.store, staging, name=file_name)
+    fingerprint = sha256_of(publication.path)
+    with reading(engine) as connection:
+        row = _row(connection, name, bound.version)
+    if row is not None and row.fingerprint != fingerprint:
+        reason = (
+            f"version {bound.version} has other content than when it was added. The "
+            "scores stay those of the stored content; raise the version to evaluate "
+            "the new one"
+        )
+        return ScanOutcome(name, CHANGED, reason)
+    uri = _uri(bound, publication)
+    if row is not None:
+        return ScanOutcome(name, PRESENT)
+    row_values = {
+        "name": name,
+        "version": bound.version,
+        "fingerprint": fingerprint,
+        "uri": uri,
+        "languages": [*bound.languages],
+        "description": bound.description or "",
+        "source_url": bound.source_url,
+        "warning": bound.content_warning,
+        "access": "open",
+        "board": "scoring",
+    }
+    with writing(engine) as connection:
+        task = task_id(connection, publication.facts["task"])
+        joined = round_to_join(connection, task, bound.round_id)
+        added = add_row(connection, {**row_values, "task_id": task, "round_id": joined})
+    return ScanOutcome(name, ADDED if added else PRESENT)
+
+
+def add_row(connection: Connection, values: Mapping[str, Any]) -> int | None:
+    """Add the row of a data set that is in the store, and request its evaluations.
+
+    Args:
+        connection: A transaction that writes.
+        values: The row.
+
+    Returns:
+        The id of the row; None if the version has one already.
+    """
+    statement = insert(connection, DATASET).values(**values, added=now(connection))
+    found = connection.scalar(
+        statement.on_conflict_do_nothing(index_elements=["name", "version"]).returning(
+            DATASET.c.id
+        )
+    )
+    if found is not None:
+        request_for_dataset(connection, found)
+    return found
+
+
+def _row(connection: Connection, name: str, version: str) -> Row[Any] | None:
+    of_version = DATASET.c.name == name, DATASET.c.version == version
+    return connection.execute(select(DATASET).where(*of_version)).first()
+
+
+def _uri(bound: BoundDataset, publication: Publication) -> str:
+    """Return where the examples are in the store, after sending them if need be."""
+    if is_sent_by_load(bound.plugin):
+        return str(bound.plugin.load(bound.default_split))
+    return send(publication, bound.version)
+
+
+def send(publication: Publication, version: str) -> str:
+    """Publish a version of a data set beside other versions of it.
+
+    Args:
+        publication: The data set.
+        version: Its version.
+
+    Returns:
+        Where it is.
+
+    Raises:
+        ObjectExistsError: Other content of the same version is there.
+        StorageError: It cannot be written.
+    """
+    try:
+        return publish(publication).uri
+    except ObjectExistsError:
+        place = join(publication.folder, f"{publication.name}.manifest.json")
+        manifest = local_file(place)
+        if manifest is None or json.loads(manifest.read_bytes())["version"] == version:
+            raise
+    suffix = re.sub("[^a-zA-Z0-9._-]", "-", version)
+    return publish(publication._replace(name=f"{publication.name}.{suffix}")).uri

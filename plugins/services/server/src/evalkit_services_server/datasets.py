@@ -99,8 +99,8 @@ def _of_function(place: str) -> Iterator[Registered]:
         yield Registered(place, None, reason)
         return
     for key, dataset in datasets.items():
-        reason = _refusal(key, dataset)
-        yield Registered(str(key), None if reason else dataset, reason)
+        refusal = _refusal(key, dataset)
+        yield Registered(str(key), None if refusal else dataset, refusal)
 
 
 def _refusal(key: Any, dataset: Any) -> str | None:

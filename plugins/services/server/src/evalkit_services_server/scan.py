@@ -149,7 +149,7 @@ def add_row(connection: Connection, values: Mapping[str, Any]) -> int | None:
         The id of the row; None if the version has one already.
     """
     statement = insert(connection, DATASET).values(**values, added=now(connection))
-    found = connection.scalar(
+    found: int | None = connection.scalar(
         statement.on_conflict_do_nothing(index_elements=["name", "version"]).returning(
             DATASET.c.id
         )
@@ -167,7 +167,8 @@ def _row(connection: Connection, name: str, version: str) -> Row[Any] | None:
 def _uri(bound: BoundDataset, publication: Publication) -> str:
     """Return where the examples are in the store, after sending them if need be."""
     if is_sent_by_load(bound.plugin):
-        return str(bound.plugin.load(bound.default_split))
+        sent: Any = bound.plugin
+        return str(sent.load(bound.default_split))
     return send(publication, bound.version)
 
 

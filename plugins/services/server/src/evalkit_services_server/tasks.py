@@ -89,8 +89,8 @@ def change_task(connection: Connection, code: str, change: TaskChange) -> list[i
         return [task_id(connection, code)]  # raises
     values = {k: v for k, v in change._asdict().items() if v is not None}
     _check(values, _bind(row.component))
-    before = _metrics(row._mapping)
-    after = _metrics({**row._mapping, **values})
+    before = _metrics(row._asdict())
+    after = _metrics({**row._asdict(), **values})
     values["changed"] = now(connection)
     connection.execute(update(TASK).where(TASK.c.id == row.id).values(values))
     return request_for_task(connection, row.id) if after - before else []

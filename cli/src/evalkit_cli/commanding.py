@@ -1,9 +1,8 @@
 """What a command of another distribution may take from the command line.
 
-Public: options that evalkit's commands share, the completion of names, what keeps
-stdout for data, and how numbers are shown. A command that uses them looks and behaves
-as evalkit's own do. It is a click command, and its entry point is of the group
-`evalkit.commands`. Importing this module imports click and nothing heavy.
+Public: options that commands share, the completion of names, what keeps stdout for
+data, and how numbers are shown. A command is a click command, and its entry point is
+of the group `evalkit.commands`. Importing this module imports click and nothing heavy.
 """
 
 from evalkit_cli.options.asking import asking_options, read_asked, refuse_given
@@ -30,7 +29,7 @@ from evalkit_cli.options.runs import (
 )
 from evalkit_cli.printing.comparison_report import show_compared, show_compared_interval
 from evalkit_cli.printing.drop_lines import adjusted as adjusted_drop
-from evalkit_cli.printing.escapes import for_terminal
+from evalkit_cli.printing.escapes import for_csv, for_terminal
 from evalkit_cli.printing.planned_requests import print_plans
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.score_cells import (
@@ -71,6 +70,7 @@ __all__ = [
     "echo_lines",
     "example_options",
     "folder_option",
+    "for_csv",
     "for_terminal",
     "format_option",
     "json_option",

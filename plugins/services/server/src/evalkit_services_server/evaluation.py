@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import shutil
@@ -29,6 +30,7 @@ from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import (
     BOARD,
     DATASET,
+    METRIC,
     MODEL,
     RUN,
     SCORE,
@@ -193,11 +195,12 @@ def record(
     """Record a run, its scores, and that it is the current one of its metrics."""
     from evalkit.runs import comparison_key
 
+    compared = comparison_key(result.record)
     run = {
         **dict(job_id=claim.job_id, attempt=claim.attempt),
         **dict(model_id=claim.model_id, dataset_id=claim.dataset_id),
         **dict(folder=str(result.path), run_id=result.run_id),
-        **dict(comparison_key=comparison_key(result.record)),
+        **dict(comparison_key=hashlib.sha256(compared.encode()).hexdigest()),
         **dict(counts=dict(result.counts), is_refused=result.status == "refused"),
         **dict(ended=now(connection)),
     }
@@ -206,7 +209,20 @@ def record(
     rows = [{"run_id": run_id, **row} for row in score_rows(result)]
     if rows:
         connection.execute(insert(connection, SCORE), rows)
+        describe_metrics(connection, result)
         renew_board(connection, claim, subject.task["id"], run_id, result)
+
+
+def describe_metrics(connection: Connection, result: Result) -> None:
+    """Record how the scores of each metric are read."""
+    for score in result.scores:
+        if score.is_whole:
+            names = "unit", "scale", "higher_is_better"
+            read = {name: getattr(score, name) for name in names}
+            row = insert(connection, METRIC).values(name=score.metric, **read)
+            connection.execute(
+                row.on_conflict_do_update(index_elements=["name"], set_=read)
+            )
 
 
 def score_rows(result: Result) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,82 @@
+"""What may be shown of a dataset that is not open, and of its runs.
+
+*Labels private*: the inputs are public. *Inputs private*: nothing of the examples is.
+Both hide what tells labels: files of tallies, labels, ids of missing rows, tags of few
+examples, exact scores and intervals, and counts of pairs. Administrators see all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evalkit.runs import Problem
+
+SMALLEST_TAG = 20
+"""Number of examples from which a tag of a private dataset has a score."""
+
+_DIGITS = 2
+"""Significant digits of scores of a private dataset."""
+
+_OF_ROWS = ("unreadable", "unknown", "duplicate", "invalid")
+"""What is wrong with a row of predictions, whatever its label is."""
+
+
+def is_withheld(access: str, is_administrator: bool) -> bool:
+    """Tell whether labels, files of runs and exact scores are hidden."""
+    return access != "open" and not is_administrator
+
+
+def shows_inputs(access: str, is_administrator: bool) -> bool:
+    """Tell whether model inputs are shown."""
+    return access != "inputs-private" or is_administrator
+
+
+def round_score(value: float | None) -> float | None:
+    """Round a score, or a bound of its interval, to two significant digits."""
+    if value is None or not math.isfinite(value) or value == 0:
+        return value
+    return round(value, _DIGITS - 1 - math.floor(math.log10(abs(value))))
+
+
+def withhold_scores(scores: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows of the table `score` as they are shown of a private dataset.
+
+    Tags of few examples are left out. The others have rounded numbers and no standard
+    error, and no reason, as it may quote an example.
+    """
+    return [
+        {
+            **score,
+            **{
+                name: round_score(score[name])
+                for name in ("value", "ci_low", "ci_high")
+            },
+            "se": None,
+            "reason": score["reason"] and "withheld",
+        }
+        for score in scores
+        if not score["tag"] or score["n"] >= SMALLEST_TAG
+    ]
+
+
+def withhold_problems(problems: Iterable[Problem]) -> list[Problem]:
+    """Return problems with rows as they are shown of a private dataset.
+
+    Missing rows and what metrics did not score are left out. Rules of whole responses
+    are, too, as they may quote the example.
+    """
+    return [
+        problem._replace(
+            violations=tuple(
+                violation
+                for violation in problem.violations
+                if not violation.field.startswith("(")
+            ),
+            reason=None,
+        )
+        for problem in problems
+        if problem.status in _OF_ROWS
+    ]

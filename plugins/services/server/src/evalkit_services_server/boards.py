@@ -347,11 +347,7 @@ class _Cells:
             numbers = [row.value, row.ci_low, row.ci_high]
             numbers = [round_score(x) for x in numbers] if hidden else numbers
             self._values[at], low[at], high[at] = numbers
-            self._n[at], self._runs[at], keys[at] = (
-                row.n,
-                row.run_id,
-                row.comparison_key,
-            )
+            self._n[at], self._runs[at], rows[at] = row.n, row.run_id, row
             if row.value is None:
                 self._reasons[at] = "withheld" if hidden else row.reason or ""
         self._apart = self._find_apart(rows)

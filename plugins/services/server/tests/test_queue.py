@@ -100,8 +100,9 @@ def submit(connection: Connection, model: int, dataset: int, path: Path) -> int:
 
 
 def predictions(name: str) -> Path:
-    plugin = Registry().load("datasets", "sample-sentiment").plugin
-    return Path(plugin.example_predictions[name])
+    dataset = Registry().load("datasets", "sample-sentiment")
+    found: Path = dataset.attributes["example_predictions"][name]
+    return found
 
 
 def test_uploaded_predictions_are_evaluated_once(
@@ -124,10 +125,11 @@ def test_uploaded_predictions_are_evaluated_once(
         run = connection.execute(select(RUN)).mappings().one()
         assert read_run(run["folder"]).run_id == run["run_id"]
         query = select(BOARD.c.metric, SCORE.c.value).order_by(BOARD.c.metric)
-        is_score = (SCORE.c.run_id == BOARD.c.run_id) & (SCORE.c.tag == "")
-        query = query.join_from(
-            BOARD, SCORE, is_score & (SCORE.c.metric == BOARD.c.metric)
+        query = query.where(
+            SCORE.c.run_id == BOARD.c.run_id,
+            SCORE.c.metric == BOARD.c.metric,
+            SCORE.c.tag == "",
         )
-        scores = dict(connection.execute(query).tuples())
+        scores = {metric: value for metric, value in connection.execute(query)}
     stored = read_run(run["folder"])
     assert scores == {name: stored[name].value for name in ("accuracy", "macro-f1")}

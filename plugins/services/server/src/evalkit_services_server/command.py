@@ -6,21 +6,39 @@ import click
 
 
 @click.command("serve")
-@click.option("--with-worker", is_flag=True, help="Evaluate in this process, too.")
+@click.option(
+    "--with-worker", is_flag=True, help="Evaluate, too."
+)
 def serve_command(with_worker: bool) -> None:
     """Serve boards, data sets and models, and scan the data sets at the start."""
+    from multiprocessing import get_context
+
     import uvicorn
 
     from evalkit_services_server.app import make_app
     from evalkit_services_server.database import connect, migrate
     from evalkit_services_server.settings import Settings
+    from evalkit_services_server.workers import work
 
     settings = Settings()
     migrate(connect(settings))
+    if with_worker:  # it stops when this process ends
+        get_context("spawn").Process(target=work, args=(settings, 1)).start()
     uvicorn.run(make_app(settings), host=settings.host, port=settings.port)
 
 
 @click.command("work")
-@click.option("-j", "--jobs", default=1, show_default=True, help="Processes.")
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Evaluations at the same time.",
+)
 def work_command(jobs: int) -> None:
     """Evaluate what is requested."""
+    from evalkit_services_server.settings import Settings
+    from evalkit_services_server.workers import work
+
+    work(Settings(), jobs)

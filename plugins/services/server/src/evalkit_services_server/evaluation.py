@@ -24,13 +24,13 @@ from evalkit.errors import (
 )
 from evalkit_services_server import jobs
 from evalkit_services_server.database import insert, now, reading, writing
+from evalkit_services_server.datasets import stored_dataset
 from evalkit_services_server.heartbeats import Heartbeat
 from evalkit_services_server.jobs import LONGEST_DELAY, Claim
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import (
     BOARD,
     DATASET,
-    METRIC,
     MODEL,
     RUN,
     SCORE,
@@ -91,7 +91,7 @@ def evaluate_job(
             return _put_back(engine, claim, f"tried again: {error}", delay)
         except EvalkitError as error:
             reason = str(error)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             LOG.exception("job %s", claim.name)
             reason = f"a fault of the server: {error!r}"
     with writing(engine) as connection:
@@ -113,11 +113,11 @@ def _evaluate(
     with reading(engine) as connection:
         subject = _subject(connection, claim)
     refusal = None
-    with _predictions(subject, heartbeat) as predictions:
+    with _predictions(settings, subject, heartbeat) as predictions:
         try:
             result = evaluate(
                 predictions=predictions,
-                **source_of(subject.dataset, subject.task),
+                **source_of(settings, subject),
                 model=subject.model["name"],
                 metrics=claim.metrics,
                 out=runs_folder(settings, claim.name),
@@ -150,15 +150,16 @@ def _subject(connection: Connection, claim: Claim) -> Subject:
     )
 
 
-def source_of(dataset: RowMapping, task: RowMapping) -> dict[str, Any]:
+def source_of(settings: Settings, subject: Subject) -> dict[str, Any]:
     """Return a dataset as the arguments of `evaluate` and `predict` that name it."""
-    if dataset["perturbation"] is not None:
-        return {"data": dataset["uri"], "task": task["component"]}
-    return {"dataset": dataset["name"]}
+    name, uri = subject.dataset["name"], subject.dataset["uri"]
+    if subject.dataset["perturbation"] is not None:
+        return {"data": uri, "task": subject.task["component"]}
+    return {"dataset": stored_dataset(settings, name, uri)}
 
 
 @contextmanager
-def _predictions(subject: Subject, heartbeat: Heartbeat) -> Iterator[str | Path]:
+def _predictions(settings: Settings, subject: Subject, heartbeat: Heartbeat) -> Iterator[str | Path]:
     """Yield the predictions that were uploaded, or those that the model gives."""
     from evalkit.places import local
 
@@ -166,10 +167,10 @@ def _predictions(subject: Subject, heartbeat: Heartbeat) -> Iterator[str | Path]
         yield local(subject.submission["uri"])
         return
     with TemporaryDirectory(prefix="evalkit-answers-") as folder:
-        yield ask(subject, heartbeat.report).save(Path(folder, "answers.jsonl"))
+        yield ask(settings, subject, heartbeat.report).save(Path(folder, "answers.jsonl"))
 
 
-def ask(subject: Subject, progress: Callable[[str, float | None], None]) -> Any:
+def ask(settings: Settings, subject: Subject, progress: Callable[[str, float | None], None]) -> Any:
     """Ask a model about the examples of a dataset, with the task's prompt."""
     from evalkit_models_base import predict
 
@@ -180,7 +181,7 @@ def ask(subject: Subject, progress: Callable[[str, float | None], None]) -> Any:
         model=reference_of(subject.model["endpoint"]),
         prompt=prompt,
         progress=progress,
-        **source_of(subject.dataset, subject.task),
+        **source_of(settings, subject),
     )
 
 

@@ -10,10 +10,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import Connection, Engine, RowMapping, and_, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    RowMapping,
+    and_,
+    bindparam,
+    or_,
+    select,
+    update,
+)
 
 from evalkit_services_server.database import insert, now, writing
 from evalkit_services_server.tables import DATASET, JOB, MODEL, SUBMISSION, TASK
@@ -141,34 +151,48 @@ def claim(engine: Engine, worker: str, lease: float) -> Claim | None:
     Returns:
         The attempt; None if there is nothing to do.
     """
+    is_over = or_(JOB.c.leased_until.is_(None), JOB.c.leased_until <= bindparam("now"))
     with writing(engine) as connection:
         moment = now(connection)
-        is_due = and_(
-            JOB.c.state.in_(("waiting", "running")),
-            or_(JOB.c.leased_until.is_(None), JOB.c.leased_until <= moment),
-        )
-        query = select(JOB).where(is_due).order_by(JOB.c.id).limit(1)
-        query = query.with_for_update(skip_locked=True)
-        job = connection.execute(query).mappings().first()
+        times = {"now": moment}
+        _lose(connection, and_(JOB.c.state == "running", is_over), times)
+        query = select(JOB).where(JOB.c.state == "waiting", is_over)
+        query = query.order_by(JOB.c.id).limit(1).with_for_update(skip_locked=True)
+        job = connection.execute(query, times).mappings().first()
         if job is None:
             return None
-        is_lost = job["state"] == "running"
         changes = {
             **dict(state="running", attempt=job["attempt"] + 1, worker=worker),
-            **dict(losses=job["losses"] + is_lost, progress=None, share=None),
             **dict(started=moment, leased_until=moment + timedelta(seconds=lease)),
         }
-        if changes["losses"] >= MOST_LOSSES:
-            changes |= dict(state="failed", ended=moment, leased_until=None)
-            changes["reason"] = (
-                f"the evaluation ended its worker {MOST_LOSSES} times without a word"
-            )
         connection.execute(update(JOB).where(JOB.c.id == job["id"]).values(changes))
-    if changes["state"] == "failed":
-        return claim(engine, worker, lease)
+    return claim_of(job, changes["attempt"])
+
+
+def claim_of(job: RowMapping, attempt: int) -> Claim:
+    """Return an attempt at the job of a row."""
     names = "model_id", "dataset_id", "submission_id"
     held = {name: job[name] for name in names}
-    return Claim(job["id"], changes["attempt"], metrics=(*job["metrics"],), **held)
+    return Claim(job["id"], attempt, metrics=(*job["metrics"],), **held)
+
+
+def lose(connection: Connection, claim: Claim) -> None:
+    """Let a job wait whose worker is gone; after too many losses it fails."""
+    _lose(connection, _is_held(claim), {"now": now(connection)})
+
+
+def _lose(
+    connection: Connection, chosen: ColumnElement[bool], times: dict[str, datetime]
+) -> None:
+    changes = dict(losses=JOB.c.losses + 1, progress=None, share=None)
+    waiting = dict(state="waiting", leased_until=None, **changes)
+    failed = dict(state="failed", ended=bindparam("now"), leased_until=None, **changes)
+    failed["reason"] = (
+        f"the evaluation ended its worker {MOST_LOSSES} times without a word"
+    )
+    is_last = JOB.c.losses + 1 >= MOST_LOSSES
+    connection.execute(update(JOB).where(chosen, is_last).values(failed), times)
+    connection.execute(update(JOB).where(chosen).values(waiting), times)
 
 
 def beat(
@@ -231,8 +255,10 @@ def put_back(
 
 
 def _change(connection: Connection, claim: Claim, **changes: object) -> bool:
-    held = (
-        *(JOB.c.id == claim.job_id, JOB.c.attempt == claim.attempt),
-        JOB.c.state == "running",
-    )
-    return connection.execute(update(JOB).where(*held).values(changes)).rowcount == 1
+    changed = connection.execute(update(JOB).where(_is_held(claim)).values(changes))
+    return changed.rowcount == 1
+
+
+def _is_held(claim: Claim) -> ColumnElement[bool]:
+    is_attempt = and_(JOB.c.id == claim.job_id, JOB.c.attempt == claim.attempt)
+    return and_(is_attempt, JOB.c.state == "running")

@@ -11,6 +11,7 @@ from evalkit import Registry, read_run
 from evalkit_services_server import jobs
 from evalkit_services_server.database import connect, insert, migrate, now, writing
 from evalkit_services_server.evaluation import evaluate_job
+from evalkit_services_server.scan import add_dataset
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import (
     ACCOUNT,
@@ -21,8 +22,8 @@ from evalkit_services_server.tables import (
     RUN,
     SCORE,
     SUBMISSION,
-    TASK,
 )
+from evalkit_services_server.tasks import add_task
 
 
 @pytest.fixture
@@ -46,44 +47,24 @@ def add(connection: Connection, table: Table, **values: object) -> int:
     return key
 
 
-def add_sentiment(connection: Connection) -> tuple[int, int]:
-    """Add the task of the sample, a model and the dataset."""
+@pytest.fixture
+def dataset(settings: Settings, engine: Engine) -> int:
+    with writing(engine) as connection:
+        add_task(connection, "sentiment")
+    name = "sample-sentiment"
+    assert add_dataset(engine, settings, name, name).outcome == "added"
+    with writing(engine) as connection:
+        found: int = connection.execute(select(DATASET.c.id)).scalar_one()
+    return found
+
+
+def add_model(connection: Connection, name: str) -> int:
     moment = now(connection)
-    account = add(connection, ACCOUNT, name="ada", role="submitter", created=moment)
-    task = add(
-        connection,
-        TASK,
-        code="sentiment",
-        component="sentiment",
-        input_keys=["uid", "statement"],
-        perf_metric="accuracy",
-        eval_metrics=["accuracy", "macro-f1"],
-        delta_metrics=[],
-        weights={},
-        changed=moment,
+    account = dict(name=f"owner of {name}", role="submitter", created=moment)
+    model = dict(task_id=1, name=name, kind="uploaded", added=moment)
+    return add(
+        connection, MODEL, account_id=add(connection, ACCOUNT, **account), **model
     )
-    dataset = add(
-        connection,
-        DATASET,
-        task_id=task,
-        name="sample-sentiment",
-        version="1",
-        fingerprint="0",
-        uri="nowhere",
-        access="open",
-        board="scoring",
-        added=moment,
-    )
-    model = add(
-        connection,
-        MODEL,
-        task_id=task,
-        account_id=account,
-        name="vader",
-        kind="uploaded",
-        added=moment,
-    )
-    return model, dataset
 
 
 def submit(connection: Connection, model: int, dataset: int, path: Path) -> int:
@@ -106,10 +87,10 @@ def predictions(name: str) -> Path:
 
 
 def test_uploaded_predictions_are_evaluated_once(
-    settings: Settings, engine: Engine
+    settings: Settings, engine: Engine, dataset: int
 ) -> None:
     with writing(engine) as connection:
-        model, dataset = add_sentiment(connection)
+        model = add_model(connection, "vader")
         assert jobs.request(connection, model, dataset) is None
         submit(connection, model, dataset, predictions("vader"))
         job = jobs.request(connection, model, dataset)

@@ -6,9 +6,7 @@ import click
 
 
 @click.command("serve")
-@click.option(
-    "--with-worker", is_flag=True, help="Evaluate, too."
-)
+@click.option("--with-worker", is_flag=True, help="Evaluate, too.")
 def serve_command(with_worker: bool) -> None:
     """Serve boards, data sets and models, and scan the data sets at the start."""
     from multiprocessing import get_context

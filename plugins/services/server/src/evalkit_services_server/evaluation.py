@@ -31,6 +31,7 @@ from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import (
     BOARD,
     DATASET,
+    METRIC,
     MODEL,
     RUN,
     SCORE,
@@ -159,7 +160,9 @@ def source_of(settings: Settings, subject: Subject) -> dict[str, Any]:
 
 
 @contextmanager
-def _predictions(settings: Settings, subject: Subject, heartbeat: Heartbeat) -> Iterator[str | Path]:
+def _predictions(
+    settings: Settings, subject: Subject, heartbeat: Heartbeat
+) -> Iterator[str | Path]:
     """Yield the predictions that were uploaded, or those that the model gives."""
     from evalkit.places import local
 
@@ -167,10 +170,14 @@ def _predictions(settings: Settings, subject: Subject, heartbeat: Heartbeat) -> 
         yield local(subject.submission["uri"])
         return
     with TemporaryDirectory(prefix="evalkit-answers-") as folder:
-        yield ask(settings, subject, heartbeat.report).save(Path(folder, "answers.jsonl"))
+        yield ask(settings, subject, heartbeat.report).save(
+            Path(folder, "answers.jsonl")
+        )
 
 
-def ask(settings: Settings, subject: Subject, progress: Callable[[str, float | None], None]) -> Any:
+def ask(
+    settings: Settings, subject: Subject, progress: Callable[[str, float | None], None]
+) -> Any:
     """Ask a model about the examples of a dataset, with the task's prompt."""
     from evalkit_models_base import predict
 
@@ -216,7 +223,8 @@ def record(
 
 def describe_metrics(connection: Connection, result: Result) -> None:
     """Record how the scores of each metric are read."""
-    for score in result.scores:
+    # in one order, so that two workers never wait for each other
+    for score in sorted(result.scores, key=lambda score: score.metric):
         if score.is_whole:
             names = "unit", "scale", "higher_is_better"
             read = {name: getattr(score, name) for name in names}

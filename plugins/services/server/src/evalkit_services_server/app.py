@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import ipaddress
+from typing import Any
 
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from evalkit.errors import EvalkitError
+from evalkit_services_server import api, api_accounts, api_models
+from evalkit_services_server.access import SAFE_METHODS, RequestError, TooManyError
 from evalkit_services_server.database import connect
+from evalkit_services_server.limits import RateLimit
 from evalkit_services_server.settings import Settings
 
-if TYPE_CHECKING:
-    from fastapi import FastAPI
+API = "/api/v1"
+SHORTEST_SECRET = 32
+LOGINS_A_MINUTE = 10
+
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; "
+    "style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
 
 
 def make_app(settings: Settings) -> FastAPI:
@@ -19,10 +44,110 @@ def make_app(settings: Settings) -> FastAPI:
 
     Returns:
         The application, whose tables `migrate` has made before.
-    """
-    from fastapi import FastAPI
 
-    app = FastAPI(title="evalkit", docs_url=None, redoc_url=None)
+    Raises:
+        EvalkitError: The settings would expose passwords to the network.
+    """
+    check_exposure(settings)
+    app = FastAPI(
+        title="evalkit",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=f"{API}/openapi.json",
+    )
     app.state.settings = settings
     app.state.engine = connect(settings)
+    app.state.requests = RateLimit(settings.requests_a_minute)
+    app.state.logins = RateLimit(LOGINS_A_MINUTE)
+    for part in (api, api_models, api_accounts):
+        app.include_router(part.router, prefix=API)
+    app.add_api_route("/health", health, tags=["health"])
+    app.add_exception_handler(RequestError, _refuse)
+    app.add_middleware(_Guarded, settings=settings)
     return app
+
+
+def check_exposure(settings: Settings) -> None:
+    """Refuse to serve others than this machine without a secret and https.
+
+    Raises:
+        EvalkitError: One of them is missing.
+    """
+    secret = settings.secret.get_secret_value() if settings.secret else ""
+    try:
+        is_local = ipaddress.ip_address(settings.host).is_loopback
+    except ValueError:
+        is_local = settings.host == "localhost"
+    if is_local:
+        return
+    if len(secret) < SHORTEST_SECRET:
+        raise EvalkitError(
+            f"EVALKIT_SERVER_SECRET: at least {SHORTEST_SECRET} random characters are "
+            f"required to listen on {settings.host}, got {len(secret)}"
+        )
+    if not settings.is_behind_https:
+        raise EvalkitError(
+            "EVALKIT_SERVER_IS_BEHIND_HTTPS: must be true to listen on "
+            f"{settings.host}. Put a proxy with https in front of the server"
+        )
+
+
+def health(request: Request) -> dict[str, str]:
+    """Tell whether the server reaches its database."""
+    try:
+        with request.app.state.engine.connect() as connection:
+            connection.execute(text("SELECT 1"))
+    except SQLAlchemyError as error:
+        raise UnavailableError("the database cannot be reached") from error
+    return {"status": "ok"}
+
+
+class UnavailableError(RequestError):
+    """Something that the server needs is not there at present."""
+
+    status = 503
+
+
+def _refuse(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestError)
+    headers = {}
+    if isinstance(error, TooManyError):
+        headers["retry-after"] = str(error.retry_after)
+    if error.status == 401:
+        headers["www-authenticate"] = "Bearer"
+    body: dict[str, Any] = {"detail": str(error)}
+    if problems := getattr(error, "problems", None):
+        body["problems"] = problems
+    return JSONResponse(body, error.status, headers)
+
+
+class _Guarded:
+    """Refuses what another site's page sends, and adds headers to what is answered."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._headers = dict(HEADERS)
+        if settings.is_behind_https:
+            self._headers["strict-transport-security"] = "max-age=31536000"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in self._headers.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        headers = Headers(scope=scope)
+        site = headers.get("origin", "").partition("://")[2]
+        app = self._app
+        if scope["method"] not in SAFE_METHODS and site not in (
+            "",
+            headers.get("host"),
+        ):
+            app = JSONResponse({"detail": "sent by a page of another site"}, 403)
+        await app(scope, receive, send_with_headers)

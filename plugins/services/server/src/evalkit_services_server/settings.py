@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, PositiveFloat, PositiveInt, SecretStr
+from pydantic import Field, PositiveFloat, PositiveInt, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 MEBIBYTE = 1 << 20
@@ -44,7 +44,8 @@ class Settings(BaseSettings):
     """Whether browsers reach the server by https, so that cookies are secure."""
 
     endpoints: Annotated[tuple[str, ...], NoDecode] = ()
-    """Host names whose endpoints people other than administrators may register."""
+    """Where everybody may register endpoints, by commas: `HOST[:PORT]` means https and
+    public addresses; for `http://HOST:PORT`, the host vouches whatever it is."""
 
     largest_upload: PositiveInt = 1024 * MEBIBYTE
     """Bytes of a file of predictions, unpacked."""
@@ -69,6 +70,11 @@ class Settings(BaseSettings):
 
     job_bytes: PositiveInt = 4096 * MEBIBYTE
     """Memory that one evaluation may use."""
+
+    @field_validator("datasets", "endpoints", mode="before")
+    @classmethod
+    def _split(cls, given: object) -> object:
+        return given.split(",") if isinstance(given, str) else given
 
     @property
     def is_sqlite(self) -> bool:

@@ -1,0 +1,240 @@
+"""Who asks, and what they may do.
+
+A browser has a cookie, and everything else a bearer token. Where a cookie would do
+something, the page's own token must come with it, so that no other site can ask.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+from dataclasses import dataclass
+
+from sqlalchemy import Engine
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from evalkit.errors import EvalkitError
+from evalkit_services_server.accounts import SESSION_TIME, Identity, identify
+from evalkit_services_server.database import reading
+from evalkit_services_server.settings import Settings
+
+COOKIE = "evalkit_session"
+CSRF_HEADER = "x-csrf-token"
+CSRF_FIELD = "csrf_token"
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+
+class RequestError(EvalkitError):
+    """A request is refused, with a status of HTTP."""
+
+    status = 400
+
+
+class UnauthenticatedError(RequestError):
+    """Who asks must log in, or send a token."""
+
+    status = 401
+
+
+class ForbiddenError(RequestError):
+    """The token, or the account, may not do such a thing at all."""
+
+    status = 403
+
+
+class NotFoundError(RequestError):
+    """There is no such thing, or none that concerns who asks."""
+
+    status = 404
+
+
+class ConflictError(RequestError):
+    """The state of something does not allow it."""
+
+    status = 409
+
+
+class UnusableError(RequestError):
+    """What was sent breaks a rule.
+
+    Attributes:
+        problems: The rows that break rules, with their lines.
+    """
+
+    status = 422
+
+    def __init__(
+        self, message: str, problems: list[dict[str, object]] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.problems = problems or []
+
+
+class TooManyError(RequestError):
+    """A limit or quota is used up.
+
+    Attributes:
+        retry_after: Seconds until it is worth asking again.
+    """
+
+    status = 429
+
+    def __init__(self, message: str, retry_after: int) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True)
+class Principal:
+    """Who asks.
+
+    Attributes:
+        account_id: The account; None for anybody.
+        name: Its name.
+        role: Its role; empty for anybody.
+        scopes: What it may do: `read`, `submit`, `administer`.
+        csrf: What the forms of the session's pages must send; None without a session.
+        token_id: The token or session that it used.
+    """
+
+    account_id: int | None = None
+    name: str = ""
+    role: str = ""
+    scopes: frozenset[str] = frozenset({"read"})
+    csrf: str | None = None
+    token_id: int | None = None
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether nobody is logged in."""
+        return self.account_id is None
+
+    @property
+    def is_administrator(self) -> bool:
+        """Whether everything may be read and changed."""
+        return "administer" in self.scopes
+
+    def owns(self, account_id: int) -> bool:
+        """Tell whether something of an account is theirs to read and change."""
+        return self.is_administrator or self.account_id == account_id
+
+
+def require(principal: Principal, scope: str) -> None:
+    """Refuse who may not do such a thing at all, before anything is looked up.
+
+    Raises:
+        UnauthenticatedError: Nobody is logged in.
+        ForbiddenError: The token or account has not this scope.
+    """
+    if scope in principal.scopes:
+        return
+    if principal.is_anonymous:
+        raise UnauthenticatedError("log in, or send a token: Authorization: Bearer …")
+    raise ForbiddenError(
+        f"this needs the scope {scope!r}, which {principal.name} lacks"
+    )
+
+
+async def principal(request: Request) -> Principal:
+    """Return who asks; the dependency of every route.
+
+    Raises:
+        UnauthenticatedError: The token is unknown or over.
+        ForbiddenError: A cookie came without the token of its page.
+        TooManyError: They ask too often.
+    """
+    asking = await form_principal(request)
+    if asking.csrf is not None and request.method not in SAFE_METHODS:
+        sent = request.headers.get(CSRF_HEADER)
+        kind = request.headers.get("content-type", "")
+        if sent is None and kind.startswith("application/x-www-form-urlencoded"):
+            sent = str((await request.form()).get(CSRF_FIELD, ""))
+        check_csrf(asking, sent)
+    return asking
+
+
+async def form_principal(request: Request) -> Principal:
+    """Return who asks by a form with a file, whose handler calls `check_csrf`."""
+    state = request.app.state
+    address = _network_of(request.client.host if request.client else "")
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    cookie = request.cookies.get(COOKIE)
+    if token and scheme.lower() == "bearer":
+        identity = await run_in_threadpool(_identity, state.engine, token.strip())
+        if identity is None:
+            state.requests.count(address)
+            raise UnauthenticatedError("the token is unknown, has ended or was deleted")
+        state.requests.count(f"account {identity.account_id}")
+        return _principal(identity)
+    found = None
+    if cookie:
+        found = await run_in_threadpool(_identity, state.engine, cookie)
+    state.requests.count(f"account {found.account_id}" if found else address)
+    if not found or not cookie:
+        return Principal()
+    return _principal(found, csrf_token(cookie, state.settings))
+
+
+def check_csrf(asking: Principal, sent: str | None) -> None:
+    """Refuse a form that was not on a page of the session.
+
+    Raises:
+        ForbiddenError: The token is missing, or of another session.
+    """
+    if asking.csrf is not None and not hmac.compare_digest(
+        (sent or "").encode(), asking.csrf.encode()
+    ):
+        raise ForbiddenError("the page is out of date: load it again, and repeat this")
+
+
+def csrf_token(session: str, settings: Settings) -> str:
+    """Return what the pages of a session put into their forms."""
+    secret = settings.secret.get_secret_value() if settings.secret else ""
+    return hmac.new(secret.encode(), session.encode(), hashlib.sha256).hexdigest()
+
+
+def set_session(response: Response, token: str, settings: Settings) -> None:
+    """Give a browser the cookie of its session."""
+    response.set_cookie(
+        COOKIE,
+        token,
+        max_age=int(SESSION_TIME.total_seconds()),
+        secure=settings.is_behind_https,
+        httponly=True,
+        samesite="lax",
+    )
+
+
+def forget_session(response: Response) -> None:
+    """Take the cookie of the session from a browser."""
+    response.delete_cookie(COOKIE, httponly=True, samesite="lax")
+
+
+def _network_of(address: str) -> str:
+    """Return an address, or of IPv6 the network that one customer has."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if found.version == 4:
+        return str(found)
+    return str(ipaddress.ip_network((found, 64), strict=False))
+
+
+def _identity(engine: Engine, token: str) -> Identity | None:
+    with reading(engine) as connection:
+        return identify(connection, token)
+
+
+def _principal(identity: Identity, csrf: str | None = None) -> Principal:
+    return Principal(
+        account_id=identity.account_id,
+        name=identity.name,
+        role=identity.role,
+        scopes=identity.scopes,
+        csrf=csrf,
+        token_id=identity.token_id,
+    )

@@ -1,0 +1,215 @@
+"""Models that the server asks: where they may be, and the first question to them."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import socket
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+from urllib.parse import SplitResult, urlsplit
+
+from evalkit.errors import DataError, EvalkitError
+from evalkit_services_server.access import ForbiddenError, UnusableError
+from evalkit_services_server.settings import Settings
+
+if TYPE_CHECKING:
+    from evalkit_services_server.api_types import Endpoint
+
+FIRST_ANSWER = 60.0
+"""Seconds that a model may take for the task's example."""
+
+_ADDRESS_PARAMETERS = {"http": "url", "openai": "base_url"}
+
+
+def register(
+    given: Endpoint,
+    task: Mapping[str, Any],
+    settings: Settings,
+    is_administrator: bool,
+) -> dict[str, Any]:
+    """Check an endpoint, ask it the task's example, and check what it answers.
+
+    Args:
+        given: Where the model is.
+        task: Row of its task.
+        settings: They name the hosts that everybody may use.
+        is_administrator: Whether any public address may be used.
+
+    Returns:
+        The endpoint as the table `model` keeps it.
+
+    Raises:
+        ForbiddenError: Who asks may not use it.
+        UnusableError: The address is not allowed, or the answer breaks a rule.
+    """
+    if given.key_variable is not None and not is_administrator:
+        raise ForbiddenError("key_variable: only administrators name keys")
+    parameters: dict[str, Any] = {_ADDRESS_PARAMETERS[given.api]: given.url}
+    if given.api == "openai":
+        if given.model is None:
+            raise UnusableError("model: its name is required for openai")
+        parameters["model"] = given.model
+        if given.key_variable is not None:
+            parameters["api_key_variable"] = given.key_variable
+    elif given.key_variable is not None:
+        parameters["headers_variable"] = given.key_variable
+    if not is_administrator and not _is_listed(given.url, settings):
+        raise ForbiddenError("url: the host has not allowed this address")
+    endpoint = {"model": given.api, "parameters": parameters}
+    try:
+        check_answer(endpoint, task, settings)
+    except EvalkitError as error:
+        raise UnusableError(f"endpoint: {error}") from error
+    return endpoint
+
+
+def check_answer(
+    endpoint: Mapping[str, Any], task: Mapping[str, Any], settings: Settings
+) -> None:
+    """Ask a model the task's example, and check what it answers.
+
+    Raises:
+        EvalkitError: It cannot be asked, or its answer breaks a rule of the task.
+    """
+    from pydantic import ValidationError
+
+    from evalkit import Registry
+    from evalkit.catalog import BoundTask
+    from evalkit.reporting import describe
+
+    bound = Registry().load("tasks", task["component"])
+    assert isinstance(bound, BoundTask)
+    example = dict(task["example"] or bound.example)
+    row = _ask(endpoint, task, example, settings)
+    if row.get("error") is not None:
+        raise DataError(f"the task's example got no answer: {row['error']}")
+    try:
+        bound.validate_output(row, bound.labels)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        field = ".".join(map(str, first["loc"]))
+        raise DataError(
+            f"the answer to the task's example breaks a rule: {field}: {first['msg']}"
+        ) from None
+    if bound.has("verify_response"):
+        offered = {"response": row, "example": example, "data": example}
+        try:
+            found = bound.call("verify_response", labels=bound.labels, **offered)
+        except AssertionError as error:
+            raise DataError(
+                f"the answer to the task's example is refused: {error}"
+            ) from None
+        if found:
+            raise DataError(
+                f"the answer to the task's example breaks a rule: {describe(found)}"
+            )
+
+
+def _ask(
+    endpoint: Mapping[str, Any],
+    task: Mapping[str, Any],
+    example: dict[str, Any],
+    settings: Settings,
+) -> dict[str, Any]:
+    from evalkit_models_base import predict
+    from evalkit_models_base.settings import Asked
+
+    asked = Asked(retries=0, seconds=FIRST_ANSWER, is_cached=False)
+    with guarded(endpoint, settings):
+        found = predict(
+            model=f"{endpoint['model']}:{json.dumps(endpoint['parameters'])}",
+            data=[example],
+            task=task["component"],
+            prompt=task["prompt"],
+            asked=asked,
+        )
+    return found.rows[0]
+
+
+@contextmanager
+def guarded(endpoint: Mapping[str, Any], settings: Settings) -> Iterator[None]:
+    """Let a model be asked at addresses that are allowed, whatever its name means.
+
+    A name is looked up for each connection, and may mean another address each time:
+    what is checked is what the connection is made to.
+
+    Args:
+        endpoint: As in the table `model`.
+        settings: They name the addresses for which the host vouches.
+
+    Raises:
+        EvalkitError: The address is not allowed.
+    """
+    url = str(endpoint["parameters"][_ADDRESS_PARAMETERS[endpoint["model"]]])
+    parts = _split(url)
+    if f"{parts.scheme}://{parts.netloc}" in settings.endpoints:
+        yield
+        return
+    if parts.scheme != "https":
+        raise EvalkitError("address must begin with https://")
+    host = str(parts.hostname)
+    with _LOCK:
+        socket.getaddrinfo = _checked_addresses
+        _GUARDED[host] += 1
+    try:
+        try:
+            socket.getaddrinfo(host, parts.port or 443)
+        except OSError as error:
+            raise EvalkitError(f"{host}: {error.strerror or error}") from error
+        yield
+    finally:
+        with _LOCK:
+            _GUARDED[host] -= 1
+
+
+_LOCK = Lock()
+_GUARDED: Counter[str] = Counter()
+_addresses = socket.getaddrinfo
+
+
+def _checked_addresses(host: Any, *arguments: Any, **options: Any) -> Any:
+    found = _addresses(host, *arguments, **options)
+    name = host.decode() if isinstance(host, bytes) else host
+    if isinstance(name, str) and _GUARDED[name.lower()]:
+        for *_, address in found:
+            if not _is_public(str(address[0])):
+                raise OSError(f"{name} is not a public address")
+    return found
+
+
+def _is_public(address: str) -> bool:
+    found = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(found, ipaddress.IPv6Address):
+        inner = found.ipv4_mapped or found.sixtofour
+        if inner is not None or found in _OF_IPV4:
+            return False
+    return found.is_global and not found.is_multicast
+
+
+_OF_IPV4 = ipaddress.ip_network("64:ff9b::/96")
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        is_whole = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        raise EvalkitError("url: not an address") from None
+    if not is_whole or parts.username is not None or parts.query or parts.fragment:
+        raise EvalkitError(
+            "url: expected scheme, host and path, without user, query and fragment"
+        )
+    return parts
+
+
+def _is_listed(url: str, settings: Settings) -> bool:
+    try:
+        parts = _split(url)
+    except EvalkitError as error:
+        raise UnusableError(str(error)) from error
+    names = parts.netloc.removesuffix(":443"), f"{parts.scheme}://{parts.netloc}"
+    return any(name in settings.endpoints for name in names)

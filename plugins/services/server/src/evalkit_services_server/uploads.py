@@ -1,0 +1,393 @@
+"""Predictions that are uploaded: received, unpacked and checked line by line.
+
+A thread pulls the bytes as it needs them, so that what arrives faster waits in the
+network, and a file never is in memory.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import zlib
+from collections.abc import AsyncIterator, Callable, Iterator
+from gzip import BadGzipFile, GzipFile
+from io import BufferedReader, RawIOBase
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any, NamedTuple, cast
+
+import anyio
+import pyarrow
+from anyio import from_thread, to_thread
+from pydantic import ValidationError
+from pydantic_core import from_json
+from sqlalchemy import Engine, select
+
+from evalkit.catalog import BoundTask
+from evalkit.errors import EvalkitError
+from evalkit.places import put
+from evalkit.reporting import count_of
+from evalkit_services_server import jobs
+from evalkit_services_server.access import (
+    ConflictError,
+    NotFoundError,
+    Principal,
+    RequestError,
+    UnusableError,
+)
+from evalkit_services_server.database import now, reading, writing
+from evalkit_services_server.limits import spend
+from evalkit_services_server.settings import Settings
+from evalkit_services_server.tables import DATASET, MODEL, ROUND, SUBMISSION, TASK
+
+MOST_PROBLEMS = 100
+"""Problems after which the rest of a file is not read."""
+
+MOST_UPLOADS = 32
+"""Uploads at once; further ones wait."""
+
+SILENCE = 60.0
+"""Seconds that an upload may say nothing."""
+
+_UPLOADS = anyio.CapacityLimiter(MOST_UPLOADS)
+_PART = 1 << 20
+_ID_KEYS = ("id", "uid")
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_OTHER_SHAPES = ("error", "responses")
+"""Fields of rows that an evaluation reads otherwise than as one `Output`."""
+
+CheckRow = Callable[[dict[str, Any]], Iterator[tuple[str, str, Any]]]
+"""Gives the field, rule and value of what a row breaks."""
+
+
+class TooLargeError(RequestError):
+    """What is uploaded exceeds a limit of size."""
+
+    status = 413
+
+
+class StoppedError(RequestError):
+    """What is uploaded does not arrive."""
+
+    status = 408
+
+
+class NoSpaceError(RequestError):
+    """What is uploaded cannot be stored."""
+
+    status = 507
+
+
+class Received(NamedTuple):
+    """A file of predictions that was received and checked."""
+
+    path: Path
+    sha256: str
+    size: int
+    rows: int
+
+
+class Submitted(NamedTuple):
+    """A submission, and the job that evaluates it."""
+
+    submission_id: int
+    job_id: int | None
+
+
+async def submit(
+    engine: Engine,
+    settings: Settings,
+    principal: Principal,
+    model_id: int,
+    dataset_id: int,
+    parts: AsyncIterator[bytes],
+) -> Submitted:
+    """Receive the predictions of a model for a dataset, and request their evaluation.
+
+    Args:
+        engine: The database.
+        settings: Limits, and the store.
+        principal: Who submits; they need the scope `submit`.
+        model_id: An uploaded model of theirs.
+        dataset_id: A dataset of its task.
+        parts: The file, as JSON lines: plain, gzip or Zstandard.
+
+    Raises:
+        RequestError: It is refused; problems are named by their lines.
+    """
+    target = await to_thread.run_sync(_find, engine, principal, model_id, dataset_id)
+    await to_thread.run_sync(_spend_in_vain, engine, settings, principal, target)
+    check = await to_thread.run_sync(_row_check, target)
+    folder = settings.working_folder / "incoming"
+    folder.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=folder, suffix=".jsonl") as file:
+        received = await _receive(parts, Path(file.name), check, settings)
+        return await to_thread.run_sync(
+            _record, engine, settings, principal, target, received
+        )
+
+
+class _Target(NamedTuple):
+    model_id: int
+    dataset_id: int
+    dataset: str
+    task: str
+    is_private: bool
+
+
+def _find(
+    engine: Engine, principal: Principal, model_id: int, dataset_id: int
+) -> _Target:
+    """Return what predictions are for; refuse what takes none."""
+    with reading(engine) as connection:
+        model = connection.execute(select(MODEL).where(MODEL.c.id == model_id)).first()
+        dataset = connection.execute(
+            select(DATASET, TASK.c.component, ROUND.c.state)
+            .select_from(
+                DATASET.join(TASK).outerjoin(ROUND, ROUND.c.id == DATASET.c.round_id)
+            )
+            .where(DATASET.c.id == dataset_id)
+        ).first()
+    if model is None or not principal.owns(model.account_id):
+        raise NotFoundError(f"model {model_id}: not found")
+    is_hidden = dataset is not None and dataset.board == "hidden"
+    if dataset is None or (is_hidden and not principal.is_administrator):
+        raise NotFoundError(f"dataset {dataset_id}: not found")
+    where = f"{dataset.name}: predictions of {model.name} are not taken"
+    if dataset.task_id != model.task_id:
+        raise ConflictError(f"{where}, because the model is of another task")
+    if model.kind != "uploaded":
+        raise ConflictError(f"{where}, because the server asks this model itself")
+    if dataset.access == "inputs-private":
+        raise ConflictError(
+            f"{where}, because the inputs are private: only models that the host "
+            "trusts are asked"
+        )
+    if dataset.state not in (None, "open"):
+        raise ConflictError(f"{where}, because the round is {dataset.state}")
+    is_private = dataset.access != "open"
+    return _Target(model_id, dataset_id, dataset.name, dataset.component, is_private)
+
+
+def _spend(
+    connection: Any, settings: Settings, principal: Principal, target: _Target
+) -> None:
+    account = cast(int, principal.account_id)
+    spend(connection, account, "submissions", settings.submissions_a_day)
+    if target.is_private:
+        subject = f"submissions to dataset {target.dataset_id}"
+        spend(connection, account, subject, settings.private_submissions_a_day)
+
+
+def _spend_in_vain(
+    engine: Engine, settings: Settings, principal: Principal, target: _Target
+) -> None:
+    """Refuse who has no quota left before the file is received."""
+    with writing(engine) as connection:
+        _spend(connection, settings, principal, target)
+        connection.rollback()
+
+
+def _row_check(target: _Target) -> CheckRow:
+    """Return the check of a row against the task's `Output`, where rows come as such.
+
+    Where a plugin adapts responses first, or cannot be loaded here, the evaluation
+    alone checks them.
+    """
+    from evalkit import Registry
+
+    registry = Registry()
+    try:
+        task = registry.load("tasks", target.task)
+        dataset = registry.load("datasets", target.dataset)
+    except EvalkitError:
+        return lambda _row: iter(())
+    extracts = getattr(dataset, "extract", None) or getattr(task, "extract", None)
+    adapts = task.has("adapt_response") or dataset.has("adapt_response")
+    if not isinstance(task, BoundTask) or extracts or adapts:
+        return lambda _row: iter(())
+    labels = task.labels if getattr(dataset, "labels", None) is None else None
+
+    def check(row: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
+        if any(name in row for name in _OTHER_SHAPES):
+            return
+        try:
+            task.validate_output(row, labels)
+        except ValidationError as error:
+            for found in error.errors(include_url=False, include_context=False):
+                field = ".".join(map(str, found["loc"])) or "(row)"
+                yield field, found["msg"], found["input"]
+
+    return check
+
+
+async def _receive(
+    parts: AsyncIterator[bytes], path: Path, check: CheckRow, settings: Settings
+) -> Received:
+    async def next_part() -> bytes:
+        try:
+            with anyio.fail_after(SILENCE):
+                return await anext(parts, b"")
+        except TimeoutError:
+            raise StoppedError(f"nothing arrived for {SILENCE:g} s") from None
+
+    stream = _Parts(lambda: from_thread.run(next_part))
+    return await to_thread.run_sync(
+        receive, stream, path, check, settings, limiter=_UPLOADS
+    )
+
+
+def receive(
+    stream: RawIOBase, path: Path, check: CheckRow, settings: Settings
+) -> Received:
+    """Unpack, check and write a file of predictions.
+
+    Args:
+        stream: The file as it arrives.
+        path: Where it is written, unpacked.
+        check: Gives what a row breaks, beyond what any row must hold.
+        settings: Limits of sizes.
+
+    Raises:
+        UnusableError: Some lines break rules; it names the first hundred.
+        TooLargeError: The file is too large.
+        NoSpaceError: The disk is full.
+    """
+    lines, problems, rows = _Lines(settings), [], 0
+    digest = hashlib.sha256()
+    try:
+        with path.open("wb") as file:
+            for number, line in lines.split(_unpacked(stream)):
+                digest.update(line)
+                file.write(line)
+                if not line.strip():
+                    continue
+                rows += 1
+                for field, rule, value in _problems(line, check):
+                    problem = {"line": number, "field": field, "rule": rule}
+                    problems.append({**problem, "value": _shown(value)})
+                if len(problems) >= MOST_PROBLEMS:
+                    break
+    except (EOFError, zlib.error, BadGzipFile, pyarrow.ArrowException) as error:
+        raise UnusableError(f"compressed data is corrupt: {error}") from None
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise NoSpaceError("the server has no space left for this file") from None
+        raise
+    if not rows:
+        raise UnusableError("file is empty, expected a prediction on each line")
+    if problems:
+        count = count_of(len(problems), "problem")
+        more = " at least" if len(problems) >= MOST_PROBLEMS else ""
+        raise UnusableError(f"predictions have{more} {count}", problems[:MOST_PROBLEMS])
+    return Received(path, digest.hexdigest(), lines.size, rows)
+
+
+class _Parts(RawIOBase):
+    """The parts of a file as a stream that is read."""
+
+    def __init__(self, next_part: Callable[[], bytes]) -> None:
+        self._next, self._rest = next_part, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._rest or self._next()
+        view = memoryview(buffer)
+        size = min(len(part), len(view))
+        view[:size] = part[:size]
+        self._rest = part[size:]
+        return size
+
+
+def _unpacked(raw: RawIOBase) -> Iterator[bytes]:
+    stream: Any = BufferedReader(raw, _PART)
+    magic = stream.peek(4)[:4]
+    if magic.startswith(_GZIP):
+        stream = GzipFile(fileobj=stream)
+    elif magic == _ZSTD:
+        stream = pyarrow.CompressedInputStream(stream, "zstd")
+    while part := stream.read(_PART):
+        yield part
+
+
+class _Lines:
+    """Splits bytes into lines of limited length and number of bytes."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._largest, self._longest = settings.largest_upload, settings.longest_line
+        self.size = 0
+
+    def split(self, parts: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
+        number, rest = 0, b""
+        for part in parts:
+            self.size += len(part)
+            if self.size > self._largest:
+                raise TooLargeError(f"file exceeds {self._largest:,} bytes, unpacked")
+            *lines, rest = (rest + part).split(b"\n")
+            for line in lines:
+                number += 1
+                yield number, self._checked(number, line) + b"\n"
+            self._checked(number + 1, rest)
+        if rest:
+            yield number + 1, rest
+
+    def _checked(self, number: int, line: bytes) -> bytes:
+        if len(line) > self._longest:
+            raise TooLargeError(f"line {number}: exceeds {self._longest:,} bytes")
+        return line
+
+
+def _problems(line: bytes, check: CheckRow) -> Iterator[tuple[str, str, Any]]:
+    try:
+        row = from_json(line, allow_inf_nan=False)
+    except ValueError as error:
+        yield "(row)", f"invalid JSON: {error}", None
+        return
+    if not isinstance(row, dict):
+        yield "(row)", "must be a JSON object", row
+        return
+    key = next((key for key in _ID_KEYS if key in row), None)
+    uid = row.get(key) if key else None
+    if key is None:
+        yield "id", "is required", None
+    elif uid == "" or isinstance(uid, bool) or not isinstance(uid, str | int):
+        yield key, "must be a non-empty text or an integer", uid
+    else:
+        yield from check({**row, "id": str(uid)})
+
+
+def _shown(value: Any) -> str | None:
+    if value is None:
+        return None
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:100]} … {text[-100:]}"
+
+
+def _record(
+    engine: Engine,
+    settings: Settings,
+    principal: Principal,
+    target: _Target,
+    received: Received,
+) -> Submitted:
+    """Put the file into the store, and its row and job into the database."""
+    uri = f"{settings.store}/predictions/{received.sha256}.jsonl"
+    put(received.path, uri)
+    with writing(engine) as connection:
+        _spend(connection, settings, principal, target)
+        values = {
+            "model_id": target.model_id,
+            "dataset_id": target.dataset_id,
+            "uri": uri,
+            "sha256": received.sha256,
+            "size": received.size,
+            "received": now(connection),
+        }
+        key = connection.scalar(
+            SUBMISSION.insert().values(values).returning(SUBMISSION.c.id)
+        )
+        assert isinstance(key, int)
+        job = jobs.request(connection, target.model_id, target.dataset_id, key)
+        return Submitted(key, job)

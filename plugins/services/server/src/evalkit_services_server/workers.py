@@ -193,22 +193,22 @@ class Crew:
         seconds = self._settings.job_seconds
         names = {worker.name: worker for worker in self._workers}
         is_ours = JOB.c.worker.in_(names), JOB.c.state == "running"
-        late = []
+        late: dict[str, int] = {}
         with told_of_outage(), reading(self._engine) as connection:
             moment = now(connection)
-            for row in connection.execute(
-                select(JOB.c.worker, JOB.c.started, *is_ours)
-            ):
-                started = row.started.replace(tzinfo=row.started.tzinfo or UTC)
+            for job in connection.execute(select(JOB).where(*is_ours)):
+                started = job.started.replace(tzinfo=job.started.tzinfo or UTC)
                 if (moment - started).total_seconds() > seconds:
-                    late.append(names[row.worker])
-        for worker in late:
-            self._fail(worker, f"took longer than {seconds:,.0f} s")
+                    late[job.worker] = job.id
+        for name, job_id in late.items():
+            self._fail(names[name], f"took longer than {seconds:,.0f} s", job_id)
 
-    def _fail(self, worker: Worker, what: str) -> None:
+    def _fail(self, worker: Worker, what: str, job_id: int | None = None) -> None:
+        """End a child, and its job unless it is another than the given one."""
         worker.kill()
         with told_of_outage(), writing(self._engine) as connection:
-            if claim := held_by(connection, worker.name):
+            claim = held_by(connection, worker.name)
+            if claim is not None and job_id in (None, claim.job_id):
                 jobs.end(connection, claim, "failed", f"the evaluation {what}")
 
     def _bury(self, worker: Worker) -> None:

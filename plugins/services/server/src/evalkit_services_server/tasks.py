@@ -1,0 +1,121 @@
+"""Rows of tasks: added from an installed task, and changed while they are used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, select, update
+
+from evalkit.catalog import BoundTask, Registry, Resolver
+from evalkit.errors import EvalkitError
+from evalkit_services_server.database import insert, now
+from evalkit_services_server.requests import request_for_task
+from evalkit_services_server.tables import TASK
+
+
+class TaskChange(NamedTuple):
+    """New values of a task's row; None leaves one as it is."""
+
+    perf_metric: str | None = None
+    eval_metrics: Sequence[str] | None = None
+    delta_metrics: Sequence[str] | None = None
+    input_keys: Sequence[str] | None = None
+    weights: Mapping[str, float] | None = None
+
+
+def add_task(connection: Connection, name: str) -> int:
+    """Add the row of an installed task; a row that exists stays as it is.
+
+    Args:
+        connection: A transaction that writes.
+        name: Name of the task, which is its code.
+
+    Returns:
+        The id of the row.
+
+    Raises:
+        PluginError: The task is unknown or broken.
+    """
+    task = _bind(name)
+    row = {
+        "code": task.component.name,
+        "component": name,
+        "input_keys": ["uid", *task.sent_keys],
+        "perf_metric": task.perf_metric,
+        "eval_metrics": [*task.eval_metrics],
+        "delta_metrics": [*task.delta_metrics],
+        "weights": {},
+        "example": json.loads(json.dumps(dict(task.example), default=str)),
+        "changed": now(connection),
+    }
+    statement = insert(connection, TASK).values(row)
+    connection.execute(statement.on_conflict_do_nothing(index_elements=["code"]))
+    return task_id(connection, row["code"])
+
+
+def task_id(connection: Connection, code: str) -> int:
+    """Return the id of a task's row.
+
+    Raises:
+        EvalkitError: The task has no row.
+    """
+    found = connection.scalar(select(TASK.c.id).where(TASK.c.code == code))
+    if found is None:
+        raise EvalkitError(
+            f"task {code!r} is not on this server. Add it with `evalkit host task "
+            f"{code}`"
+        )
+    return int(found)
+
+
+def change_task(connection: Connection, code: str, change: TaskChange) -> list[int]:
+    """Change a task's row, and request evaluations by metrics that are new.
+
+    Args:
+        connection: A transaction that writes.
+        code: The task.
+        change: The new values.
+
+    Returns:
+        Ids of the requested jobs: all of the task, if it has a new metric.
+
+    Raises:
+        EvalkitError: The task has no row, or a value is refused.
+    """
+    row = connection.execute(select(TASK).where(TASK.c.code == code)).first()
+    if row is None:
+        return [task_id(connection, code)]  # raises
+    values = {k: v for k, v in change._asdict().items() if v is not None}
+    _check(values, _bind(row.component))
+    before = _metrics(row._asdict())
+    after = _metrics({**row._asdict(), **values})
+    values["changed"] = now(connection)
+    connection.execute(update(TASK).where(TASK.c.id == row.id).values(values))
+    return request_for_task(connection, row.id) if after - before else []
+
+
+def _metrics(row: Mapping[str, Any]) -> set[str]:
+    return {row["perf_metric"], *row["eval_metrics"]}
+
+
+def _bind(name: str) -> BoundTask:
+    return BoundTask.of(Resolver(Registry()).bind("tasks", name))
+
+
+def _check(values: Mapping[str, Any], task: BoundTask) -> None:
+    """Refuse metrics that are unknown, and other keys than the task's."""
+    resolver = Resolver(Registry())
+    for metric in {values.get("perf_metric"), *values.get("eval_metrics", ())} - {None}:
+        resolver.metric(metric)
+    keys = {"uid", *task.Input.model_fields}
+    strange = [key for key in values.get("input_keys", ()) if key not in keys]
+    if strange:
+        raise EvalkitError(
+            f"input key {strange[0]!r} is not a field of the task "
+            f"{task.component.name}: {', '.join(sorted(keys))}"
+        )
+    for name, weight in values.get("weights", {}).items():
+        if not weight >= 0:
+            raise EvalkitError(f"weight of {name} must be at least 0, got {weight}")

@@ -270,9 +270,9 @@ def _check(name: str, given: Sequence[str], known: Sequence[str]) -> None:
 
 
 def _with_metric(every: Sequence[Fields], task: Fields, metric: str) -> list[Fields]:
-    """Return the perturbed datasets for a delta metric, else the others."""
-    is_delta = metric in task["delta_metrics"]
-    return [each for each in every if bool(each["perturbation"]) == is_delta]
+    """Return the datasets of a delta metric's perturbation, or the original ones."""
+    wanted = metric if metric in task["delta_metrics"] else None
+    return [each for each in every if each["perturbation"] == wanted]
 
 
 def _is_kept(dataset: Fields, filters: Filters) -> bool:

@@ -55,22 +55,28 @@ def registered_source(settings: Settings, name: str) -> str | Dataset:
     return found.get(name) or name
 
 
-def stored_dataset(settings: Settings, name: str, uri: str) -> Dataset:
+def stored_dataset(settings: Settings, registered: str, uri: str, name: str) -> Dataset:
     """Return a registered data set that reads its examples from the store.
 
     Args:
         settings: See `registered`.
-        name: Its name, with parameters.
-        uri: Where its examples are.
+        registered: Its name, with parameters.
+        uri: Where its examples, or perturbed ones, are.
+        name: The name that runs give it.
 
     Returns:
         The data set with its own converters, labels, metrics and `evaluate`.
     """
-    bound = Resolver(Registry()).dataset(registered_source(settings, name))
+    bound = Resolver(Registry()).dataset(registered_source(settings, registered))
     stored: Any = copy(bound.plugin)
     path = data_path(uri)
-    vars(stored).update(name=bound.component.name, adapters=(), load=lambda split: path)
+    vars(stored).update(name=file_name(name), adapters=(), load=lambda split: path)
     return cast(Dataset, stored)
+
+
+def file_name(name: str) -> str:
+    """Return a dataset's name with parameters in the form of a name without."""
+    return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def is_sent_by_load(dataset: object) -> bool:

@@ -25,8 +25,10 @@ from evalkit.errors import (
 from evalkit_services_server import jobs
 from evalkit_services_server.database import insert, now, reading, writing
 from evalkit_services_server.datasets import stored_dataset
+from evalkit_services_server.deltas import delta_rows, last_job, record_delta
 from evalkit_services_server.heartbeats import Heartbeat
 from evalkit_services_server.jobs import LONGEST_DELAY, Claim
+from evalkit_services_server.requests import request_for_perturbed
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import (
     BOARD,
@@ -40,6 +42,7 @@ from evalkit_services_server.tables import (
 )
 
 if TYPE_CHECKING:
+    from evalkit import Dataset
     from evalkit.runs import Result
 
 LOG = logging.getLogger(__name__)
@@ -58,6 +61,9 @@ class Subject(NamedTuple):
     dataset: RowMapping
     task: RowMapping
     submission: RowMapping | None
+    original: RowMapping | None
+    """The dataset that this one was perturbed from."""
+    original_job: RowMapping | None
 
 
 class LostError(Exception):
@@ -113,12 +119,13 @@ def _evaluate(
 
     with reading(engine) as connection:
         subject = _subject(connection, claim)
-    refusal = None
-    with _predictions(settings, subject, heartbeat) as predictions:
+    refusal, deltas = None, list[dict[str, Any]]()
+    dataset = source_of(settings, subject)
+    with _predictions(subject, dataset, heartbeat) as predictions:
         try:
             result = evaluate(
-                predictions=predictions,
-                **source_of(settings, subject),
+                dataset,
+                predictions,
                 model=subject.model["name"],
                 metrics=claim.metrics,
                 out=runs_folder(settings, claim.name),
@@ -128,11 +135,15 @@ def _evaluate(
             if error.result is None:
                 raise
             refusal, result = str(error), error.result
+        if refusal is None:
+            deltas = deltas_of(settings, claim, subject, predictions)
     state = "done" if refusal is None else "refused"
     with writing(engine) as connection:
-        record(connection, claim, subject, result)
+        run_id = record(connection, claim, subject, result)
+        record_delta(connection, run_id, deltas)
         if not jobs.end(connection, claim, state, refusal):
             raise LostError
+        request_for_perturbed(connection, claim.model_id, claim.dataset_id)
     return state
 
 
@@ -142,26 +153,44 @@ def _subject(connection: Connection, claim: Claim) -> Subject:
         return connection.execute(query).mappings().one()
 
     model = row(MODEL, claim.model_id)
-    chosen = claim.submission_id
+    dataset, chosen = row(DATASET, claim.dataset_id), claim.submission_id
+    parent = dataset["parent_id"]
     return Subject(
         model,
-        row(DATASET, claim.dataset_id),
+        dataset,
         row(TASK, model["task_id"]),
         None if chosen is None else row(SUBMISSION, chosen),
+        None if parent is None else row(DATASET, parent),
+        None if parent is None else last_job(connection, model["id"], parent),
     )
 
 
-def source_of(settings: Settings, subject: Subject) -> dict[str, Any]:
-    """Return a dataset as the arguments of `evaluate` and `predict` that name it."""
-    name, uri = subject.dataset["name"], subject.dataset["uri"]
-    if subject.dataset["perturbation"] is not None:
-        return {"data": uri, "task": subject.task["component"]}
-    return {"dataset": stored_dataset(settings, name, uri)}
+def source_of(settings: Settings, subject: Subject) -> Dataset:
+    """Return the dataset, which reads the examples that are in the store."""
+    dataset, registered = subject.dataset, subject.original or subject.dataset
+    return stored_dataset(settings, registered["name"], dataset["uri"], dataset["name"])
+
+
+def deltas_of(
+    settings: Settings, claim: Claim, subject: Subject, predictions: str | Path
+) -> list[dict[str, Any]]:
+    """Return the delta of a perturbed dataset as rows of scores; none of another."""
+    original, dataset = subject.original, subject.dataset
+    if original is None:
+        return []
+    return delta_rows(
+        dataset["perturbation"],
+        stored_dataset(settings, original["name"], original["uri"], original["name"]),
+        subject.original_job,
+        perturbed=dataset["uri"],
+        predictions=predictions,
+        metrics=claim.metrics,
+    )
 
 
 @contextmanager
 def _predictions(
-    settings: Settings, subject: Subject, heartbeat: Heartbeat
+    subject: Subject, dataset: Dataset, heartbeat: Heartbeat
 ) -> Iterator[str | Path]:
     """Yield the predictions that were uploaded, or those that the model gives."""
     from evalkit.places import local
@@ -170,13 +199,14 @@ def _predictions(
         yield local(subject.submission["uri"])
         return
     with TemporaryDirectory(prefix="evalkit-answers-") as folder:
-        yield ask(settings, subject, heartbeat.report).save(
-            Path(folder, "answers.jsonl")
-        )
+        answers = ask(subject, dataset, heartbeat.report)
+        yield answers.save(Path(folder, "answers.jsonl"))
 
 
 def ask(
-    settings: Settings, subject: Subject, progress: Callable[[str, float | None], None]
+    subject: Subject,
+    dataset: Dataset,
+    progress: Callable[[str, float | None], None],
 ) -> Any:
     """Ask a model about the examples of a dataset, with the task's prompt."""
     from evalkit_models_base import predict
@@ -185,10 +215,10 @@ def ask(
     if prompt is not None and prompt.lstrip().startswith("{"):
         prompt = json.loads(prompt)
     return predict(
+        dataset,
         model=reference_of(subject.model["endpoint"]),
         prompt=prompt,
         progress=progress,
-        **source_of(settings, subject),
     )
 
 
@@ -199,7 +229,7 @@ def reference_of(endpoint: Mapping[str, Any]) -> str:
 
 def record(
     connection: Connection, claim: Claim, subject: Subject, result: Result
-) -> None:
+) -> int:
     """Record a run, its scores, and that it is the current one of its metrics."""
     from evalkit.runs import comparison_key
 
@@ -213,12 +243,13 @@ def record(
         **dict(ended=now(connection)),
     }
     made = insert(connection, RUN).values(run).returning(RUN.c.id)
-    run_id = connection.execute(made).scalar_one()
+    run_id: int = connection.execute(made).scalar_one()
     rows = [{"run_id": run_id, **row} for row in score_rows(result)]
     if rows:
         connection.execute(insert(connection, SCORE), rows)
         describe_metrics(connection, result)
         renew_board(connection, claim, subject.task["id"], run_id, result)
+    return run_id
 
 
 def describe_metrics(connection: Connection, result: Result) -> None:

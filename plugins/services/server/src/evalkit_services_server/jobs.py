@@ -20,6 +20,7 @@ from sqlalchemy import (
     RowMapping,
     and_,
     bindparam,
+    func,
     or_,
     select,
     update,
@@ -86,6 +87,7 @@ def request(
     parts = [
         *(model_id, answers, pair["name"], pair["version"], pair["fingerprint"]),
         *(pair["component"], pair["prompt"], metrics),
+        _latest(connection, model_id, pair["parent_id"]),
         *_digests(pair["component"], metrics),
     ]
     if again:
@@ -109,6 +111,7 @@ def _pair(connection: Connection, model_id: int, dataset_id: int) -> RowMapping:
     columns = [
         *(MODEL.c.kind, MODEL.c.endpoint),
         *(DATASET.c.name, DATASET.c.version, DATASET.c.fingerprint),
+        DATASET.c.parent_id,
         *(TASK.c.component, TASK.c.prompt, TASK.c.perf_metric, TASK.c.eval_metrics),
     ]
     pairs = MODEL.join(DATASET, MODEL.c.task_id == DATASET.c.task_id)
@@ -116,6 +119,15 @@ def _pair(connection: Connection, model_id: int, dataset_id: int) -> RowMapping:
     chosen = MODEL.c.id == model_id, DATASET.c.id == dataset_id
     query = select(*columns).select_from(pairs).where(*chosen)
     return connection.execute(query).mappings().one()
+
+
+def _latest(
+    connection: Connection, model_id: int, dataset_id: int | None
+) -> int | None:
+    """Return the latest job of a model on a dataset."""
+    of_pair = JOB.c.model_id == model_id, JOB.c.dataset_id == dataset_id
+    found: int | None = connection.scalar(select(func.max(JOB.c.id)).where(*of_pair))
+    return found
 
 
 def _submission(
@@ -156,7 +168,8 @@ def claim(engine: Engine, worker: str, lease: float) -> Claim | None:
         moment = now(connection)
         times = {"now": moment}
         _lose(connection, and_(JOB.c.state == "running", is_over), times)
-        query = select(JOB).where(JOB.c.state == "waiting", is_over)
+        is_due = JOB.c.state == "waiting", is_over, ~_waits_for_original()
+        query = select(JOB).where(*is_due)
         query = query.order_by(JOB.c.id).limit(1).with_for_update(skip_locked=True)
         job = connection.execute(query, times).mappings().first()
         if job is None:
@@ -193,6 +206,24 @@ def _lose(
     is_last = JOB.c.losses + 1 >= MOST_LOSSES
     connection.execute(update(JOB).where(chosen, is_last).values(failed), times)
     connection.execute(update(JOB).where(chosen).values(waiting), times)
+
+
+def _waits_for_original() -> ColumnElement[bool]:
+    """Tell whether a job is of perturbed examples, and the original's has not ended."""
+    original = JOB.alias("original")
+    of_original = (
+        select(original.c.id)
+        .where(original.c.model_id == JOB.c.model_id)
+        .where(original.c.dataset_id == DATASET.c.parent_id)
+        .where(DATASET.c.id == JOB.c.dataset_id)
+        .correlate(JOB)
+    )
+    is_perturbed = select(DATASET.c.id).where(
+        DATASET.c.id == JOB.c.dataset_id, DATASET.c.parent_id.is_not(None)
+    )
+    has_ended = of_original.where(original.c.ended.is_not(None)).exists()
+    is_pending = of_original.where(original.c.ended.is_(None)).exists()
+    return and_(is_perturbed.correlate(JOB).exists(), or_(~has_ended, is_pending))
 
 
 def beat(

@@ -66,6 +66,23 @@ def request_for_task(connection: Connection, task_id: int) -> list[int]:
     return _request(connection, _pairs().where(DATASET.c.task_id == task_id))
 
 
+def request_for_perturbed(
+    connection: Connection, model_id: int, dataset_id: int
+) -> list[int]:
+    """Request evaluations of a model on what was perturbed from a data set.
+
+    Args:
+        connection: A transaction that writes.
+        model_id: The model.
+        dataset_id: The data set, on which the model was just evaluated.
+
+    Returns:
+        Ids of the jobs that are new.
+    """
+    of_model = MODEL.c.id == model_id, DATASET.c.parent_id == dataset_id
+    return _request(connection, _pairs().where(*of_model))
+
+
 def waiting_for_predictions(
     connection: Connection, account_id: int | None = None
 ) -> list[Waiting]:

@@ -23,7 +23,7 @@ from evalkit.places import join, local_file
 from evalkit.plugins.sources import sha256_of
 from evalkit_commands_publish import Publication, prepare_dataset, publish
 from evalkit_services_server.database import insert, now, reading, writing
-from evalkit_services_server.datasets import is_sent_by_load, registered
+from evalkit_services_server.datasets import file_name, is_sent_by_load, registered
 from evalkit_services_server.requests import request_for_dataset
 from evalkit_services_server.rounds import round_to_join
 from evalkit_services_server.settings import Settings
@@ -104,8 +104,7 @@ def _has_task(connection: Connection, code: str) -> bool:
 def _send(
     engine: Engine, settings: Settings, name: str, bound: BoundDataset, staging: Path
 ) -> ScanOutcome:
-    file_name = re.sub("[^a-z0-9]+", "-", name).strip("-")
-    publication = prepare_dataset(bound, settings.store, staging, name=file_name)
+    publication = prepare_dataset(bound, settings.store, staging, name=file_name(name))
     fingerprint = sha256_of(publication.path)
     with reading(engine) as connection:
         row = _row(connection, name, bound.version)

@@ -1,7 +1,6 @@
 """The API: accounts, tokens, models and submissions."""
 
 import gzip
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,10 +22,13 @@ from evalkit.errors import (
     EvalkitError,
     StorageError,
 )
+from evalkit_models_base import Asked, Predicted, predict
+from evalkit_models_base.limits import AskingEnded
 from evalkit_services_server import jobs
 from evalkit_services_server.database import insert, now, reading, writing
 from evalkit_services_server.datasets import stored_dataset
 from evalkit_services_server.deltas import delta_rows, last_job, record_delta
+from evalkit_services_server.endpoints import guarded
 from evalkit_services_server.heartbeats import Heartbeat
 from evalkit_services_server.jobs import LONGEST_DELAY, Claim
 from evalkit_services_server.requests import request_for_perturbed
@@ -47,10 +50,16 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
+Report = Callable[[str, float | None], None]
+"""Takes what is being done, and the share of it that is done."""
+
+OUTAGES = StorageError, OSError, OperationalError, InterfaceError
+"""What is tried again until it works."""
+
 MOST_ASKED = 5
 """Attempts at a model that cannot be asked."""
 
-FIRST_DELAY = 2.0
+FIRST_DELAY = 10.0
 """Seconds before a job is tried again; twice as many after each attempt."""
 
 
@@ -64,6 +73,10 @@ class Subject(NamedTuple):
     original: RowMapping | None
     """The dataset that this one was perturbed from."""
     original_job: RowMapping | None
+
+
+class UnavailableError(EvalkitError):
+    """A model that cannot be asked at present."""
 
 
 class LostError(Exception):
@@ -91,11 +104,16 @@ def evaluate_job(
         except (CancelledError, LostError):
             remove_attempt(settings, claim.name)
             return _put_back(engine, claim, None, 0.0)
-        except (StorageError, OSError, OperationalError, InterfaceError) as error:
+        except OUTAGES as error:
             LOG.warning("job %s: %s", claim.name, error)
             remove_attempt(settings, claim.name)
-            delay = min(FIRST_DELAY * 2 ** min(claim.attempt, 20), LONGEST_DELAY)
-            return _put_back(engine, claim, f"tried again: {error}", delay)
+            return _put_back(engine, claim, f"tried again: {error}", delay_of(claim))
+        except UnavailableError as error:
+            if claim.attempt < MOST_ASKED:
+                return _put_back(
+                    engine, claim, f"asked again: {error}", delay_of(claim)
+                )
+            reason = f"asked {claim.attempt} times: {error}"
         except EvalkitError as error:
             reason = str(error)
         except (Exception, SystemExit) as error:
@@ -104,6 +122,11 @@ def evaluate_job(
     with writing(engine) as connection:
         is_held = jobs.end(connection, claim, "failed", reason)
     return "failed" if is_held else "waiting"
+
+
+def delay_of(claim: Claim) -> float:
+    """Return the seconds to wait after an attempt."""
+    return min(FIRST_DELAY * 2.0 ** min(claim.attempt - 1, 20), LONGEST_DELAY)
 
 
 def _put_back(engine: Engine, claim: Claim, reason: str | None, delay: float) -> str:
@@ -121,7 +144,7 @@ def _evaluate(
         subject = _subject(connection, claim)
     refusal, deltas = None, list[dict[str, Any]]()
     dataset = source_of(settings, subject)
-    with _predictions(subject, dataset, heartbeat) as predictions:
+    with _predictions(settings, subject, dataset, heartbeat) as predictions:
         try:
             result = evaluate(
                 dataset,
@@ -190,7 +213,7 @@ def deltas_of(
 
 @contextmanager
 def _predictions(
-    subject: Subject, dataset: Dataset, heartbeat: Heartbeat
+    settings: Settings, subject: Subject, dataset: Dataset, heartbeat: Heartbeat
 ) -> Iterator[str | Path]:
     """Yield the predictions that were uploaded, or those that the model gives."""
     from evalkit.places import local
@@ -199,32 +222,33 @@ def _predictions(
         yield local(subject.submission["uri"])
         return
     with TemporaryDirectory(prefix="evalkit-answers-") as folder:
-        answers = ask(subject, dataset, heartbeat.report)
+        answers = ask(settings, subject, dataset, heartbeat.report)
         yield answers.save(Path(folder, "answers.jsonl"))
 
 
 def ask(
-    subject: Subject,
-    dataset: Dataset,
-    progress: Callable[[str, float | None], None],
-) -> Any:
-    """Ask a model about the examples of a dataset, with the task's prompt."""
-    from evalkit_models_base import predict
+    settings: Settings, subject: Subject, dataset: Dataset, progress: Report
+) -> Predicted:
+    """Ask a model about the examples of a dataset, with the task's prompt.
 
-    prompt = subject.task["prompt"]
-    if prompt is not None and prompt.lstrip().startswith("{"):
-        prompt = json.loads(prompt)
-    return predict(
-        dataset,
-        model=reference_of(subject.model["endpoint"]),
-        prompt=prompt,
-        progress=progress,
-    )
+    Replies are never taken from the cache: the scores are of what the model says now.
 
-
-def reference_of(endpoint: Mapping[str, Any]) -> str:
-    """Return the name, with parameters, of the model behind an endpoint."""
-    return f"{endpoint['model']}:{json.dumps(endpoint['parameters'])}"
+    Raises:
+        UnavailableError: The model cannot be asked.
+    """
+    endpoint = subject.model["endpoint"]
+    reference = f"{endpoint['model']}:{json.dumps(endpoint['parameters'])}"
+    with guarded(endpoint, settings):
+        try:
+            return predict(
+                dataset,
+                model=reference,
+                prompt=subject.task["prompt"],
+                asked=Asked(is_cached=False),
+                progress=progress,
+            )
+        except AskingEnded as error:
+            raise UnavailableError(str(error)) from error
 
 
 def record(

@@ -1,0 +1,209 @@
+"""Kills the evaluation server and its workers at random, and looks what is lost.
+
+```
+python benchmarks/server.py [--database sqlite|postgresql] [--kills 50]
+    [--server-kills 20] [--seed 0]
+```
+
+A client submits predictions by the API until all kills are done. Then every submission
+must have been evaluated once, and no run may lie in the store that no job has. All
+jobs are then replayed on an empty database without kills: the board must be the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import psutil
+from sqlalchemy import Engine, func, select, text
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "references"))
+
+from postgresql import running_cluster
+
+from evalkit_services_server import accounts, jobs
+from evalkit_services_server.database import connect, insert, migrate, now, writing
+from evalkit_services_server.orphans import sweep
+from evalkit_services_server.scan import scan
+from evalkit_services_server.settings import Settings
+from evalkit_services_server.tables import (
+    ACCOUNT,
+    BOARD,
+    DATASET,
+    JOB,
+    MODEL,
+    RUN,
+    SCORE,
+    SUBMISSION,
+)
+from evalkit_services_server.tasks import add_task
+
+DATASETS = ("sample-sentiment",)
+LABELS = ("positive", "negative", "neutral")
+EXAMPLES = 135
+LEASE = 5.0
+
+
+class Site:
+    """A server and its workers, over one database and one store."""
+
+    def __init__(self, folder: Path, database: str) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.settings = Settings(
+            database=database,
+            store=str(folder / "store"),
+            port=self.port,
+            lease=LEASE,
+            submissions_a_day=100_000,
+            requests_a_minute=100_000,
+        )
+        given = self.settings.model_dump(mode="json", exclude={"secret"})
+        given = {key: value for key, value in given.items() if value}
+        self._environment = {
+            **os.environ,
+            **{f"EVALKIT_SERVER_{key.upper()}": str(each) for key, each in given.items()},
+        }
+        self._log = (folder / "log").open("ab")
+        self._folder = folder
+        self.engine = connect(self.settings)
+        migrate(self.engine)
+        with writing(self.engine) as connection:
+            add_task(connection, "sentiment")
+            owner = accounts.create_account(connection, "owner")
+            self.token = accounts.create_token(
+                connection, owner, "benchmark", ("read", "submit")
+            )
+        scan(self.engine, self.settings)
+
+    def start(self, *command: str) -> subprocess.Popen[bytes]:
+        """Start a command of evalkit, in a session of its own."""
+        program = Path(sys.executable).with_name("evalkit")
+        return subprocess.Popen(
+            [program, *command],
+            cwd=self._folder,
+            env=self._environment,
+            stdout=self._log,
+            stderr=self._log,
+            start_new_session=True,
+        )
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Any:
+        """Ask the API, again and again while the server is away."""
+        headers = {"authorization": f"Bearer {self.token}"}
+        if path == "/models":
+            headers["content-type"] = "application/json"
+        url = f"http://127.0.0.1:{self.port}/api/v1{path}"
+        while True:
+            asked = urllib.request.Request(url, body, headers, method=method)
+            try:
+                with urllib.request.urlopen(asked, timeout=30) as answer:
+                    return json.load(answer)
+            except urllib.error.HTTPError as error:
+                if error.code < 500:
+                    raise RuntimeError(f"{path}: {error.read()!r}") from error
+            except (OSError, ValueError):
+                pass
+            time.sleep(0.1)
+
+    def count(self, *states: str) -> int:
+        """Count the jobs in some states."""
+        query = select(func.count()).where(JOB.c.state.in_(states))
+        with self.engine.connect() as connection:
+            return connection.scalar(query) or 0
+
+    def wait(self, seconds: float = 600.0) -> None:
+        """Wait until every job ended."""
+        until = time.monotonic() + seconds
+        while self.count("waiting", "running"):
+            assert time.monotonic() < until, "jobs are left"
+            time.sleep(0.2)
+
+    def board(self) -> list[tuple[Any, ...]]:
+        """Return all that the board shows, by names."""
+        columns = [
+            *(MODEL.c.name, DATASET.c.name, BOARD.c.metric, SUBMISSION.c.sha256),
+            *(SCORE.c.tag, SCORE.c.n, SCORE.c.value, SCORE.c.ci_low, SCORE.c.ci_high),
+        ]
+        joined = BOARD.join(RUN, RUN.c.id == BOARD.c.run_id)
+        joined = joined.join(JOB, JOB.c.id == RUN.c.job_id)
+        joined = joined.join(SUBMISSION, SUBMISSION.c.id == JOB.c.submission_id)
+        joined = joined.join(MODEL, MODEL.c.id == BOARD.c.model_id)
+        joined = joined.join(DATASET, DATASET.c.id == BOARD.c.dataset_id)
+        is_score = (SCORE.c.run_id == RUN.c.id) & (SCORE.c.metric == BOARD.c.metric)
+        query = select(*columns).select_from(joined.join(SCORE, is_score))
+        with self.engine.connect() as connection:
+            return sorted(tuple(row) for row in connection.execute(query))
+
+
+def add_model(site: Site, name: str) -> int:
+    """Add a model, unless it was added before the server was killed."""
+    body = json.dumps({"task": "sentiment", "name": name}).encode()
+    with suppress(RuntimeError):
+        return site.ask("POST", "/models", body)["id"]
+    return site.ask("GET", f"/models?name={name}")[0]["id"]
+
+
+def submit_until(site: Site, done: Event, chance: random.Random) -> None:
+    """Submit predictions, twice of every third model."""
+    number = 0
+    while not done.is_set():
+        model = add_model(site, f"model-{number}")
+        for _ in range(2 if number % 3 == 0 else 1):
+            rows = [
+                {"id": str(key), "label": chance.choice(LABELS)}
+                for key in range(1, EXAMPLES + 1)
+            ]
+            body = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+            site.ask("POST", f"/models/{model}/submissions?dataset=1", body)
+        number += 1
+        while not done.is_set() and site.count("waiting") > 20:
+            time.sleep(0.05)
+
+
+def kill(pid: int) -> bool:
+    """Kill a process with no chance to do anything."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+        return True
+    return False
+
+
+def kill_workers(site: Site, count: int, chance: random.Random) -> None:
+    """Kill children, and now and then their parent, which is started again."""
+    parent = site.start("work", "-j", "2")
+    try:
+        for _ in range(count):
+            ended = site.count("done")
+            until = time.monotonic() + 10
+            while site.count("done") == ended and time.monotonic() < until:
+                time.sleep(0.02)
+            time.sleep(chance.random() * 0.5)
+            children = psutil.Process(parent.pid).children()
+            children = [each for each in children if "spawn_main" in each.cmdline()[-2]]
+            if children and chance.random() < 0.8:
+                kill(chance.choice(children).pid)
+            else:
+                kill(parent.pid)
+                parent.wait()
+                parent = site.start("work", "-j", "2")
+        site.wait()
+    finally:
+        parent.terminate()
+        parent.wait()

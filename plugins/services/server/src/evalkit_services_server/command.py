@@ -10,16 +10,20 @@ import click
 def serve_command(with_worker: bool) -> None:
     """Serve boards, data sets and models, and scan the data sets at the start."""
     from multiprocessing import get_context
+    from threading import Thread
 
     import uvicorn
 
     from evalkit_services_server.app import make_app
     from evalkit_services_server.database import connect, migrate
+    from evalkit_services_server.scan import scan
     from evalkit_services_server.settings import Settings
     from evalkit_services_server.workers import work
 
     settings = Settings()
-    migrate(connect(settings))
+    engine = connect(settings)
+    migrate(engine)
+    Thread(target=scan, args=(engine, settings), daemon=True).start()
     if with_worker:  # it stops when this process ends
         get_context("spawn").Process(target=work, args=(settings, 1)).start()
     uvicorn.run(make_app(settings), host=settings.host, port=settings.port)

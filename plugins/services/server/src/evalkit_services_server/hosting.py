@@ -1,0 +1,141 @@
+"""`evalkit host`: what a host does in the shell of the server's machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from evalkit_cli.commanding import echo
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from evalkit_services_server.scan import ScanOutcome
+    from evalkit_services_server.settings import Settings
+
+
+@click.group("host")
+def host_command() -> None:
+    """Set up the tasks, datasets, rounds and accounts of an evaluation server.
+
+    \b
+    Examples:
+      evalkit host account ada --administrator
+      evalkit host task sentiment --eval-metric accuracy --eval-metric mcc
+      evalkit host scan
+
+    The settings name the database and the store: EVALKIT_SERVER_DATABASE and
+    EVALKIT_SERVER_STORE.
+    """  # noqa: D301 - click reads the backspace
+
+
+@host_command.command("account")
+@click.argument("name")
+@click.option("--administrator", is_flag=True, help="Allow changes of everything.")
+@click.password_option(
+    envvar="EVALKIT_SERVER_PASSWORD", help="Password for the pages. Default: ask."
+)
+def account_command(name: str, administrator: bool, password: str) -> None:
+    """Add an account, and print a token of it for the API."""
+    from evalkit_services_server.accounts import SCOPES, create_account, create_token
+    from evalkit_services_server.database import writing
+
+    engine, _ = _opened()
+    role = "administrator" if administrator else "submitter"
+    with writing(engine) as connection:
+        account = create_account(connection, name, password, role)
+        token = create_token(connection, account, "first", SCOPES[role])
+    echo(token)
+
+
+@host_command.command("task")
+@click.argument("name")
+@click.option(
+    "--perf-metric", metavar="METRIC", help="Metric that models are sorted by."
+)
+@click.option(
+    "--eval-metric", multiple=True, metavar="METRIC", help="Further metric. Repeatable."
+)
+@click.option(
+    "--delta-metric",
+    multiple=True,
+    metavar="FAMILY",
+    help="Family of perturbations, such as fairness. Repeatable.",
+)
+def task_command(
+    name: str,
+    perf_metric: str | None,
+    eval_metric: tuple[str, ...],
+    delta_metric: tuple[str, ...],
+) -> None:
+    """Add an installed task, or change its metrics.
+
+    A new metric evaluates all models of the task again.
+    """
+    from evalkit_services_server.database import writing
+    from evalkit_services_server.scan import scan
+    from evalkit_services_server.tasks import TaskChange, add_task, change_task
+
+    engine, settings = _opened()
+    change = TaskChange(perf_metric, eval_metric or None, delta_metric or None)
+    with writing(engine) as connection:
+        add_task(connection, name)
+        requested = change_task(connection, name, change)
+    echo(f"{name}: {len(requested)} evaluations requested")
+    _show(scan(engine, settings))
+
+
+@host_command.command("dataset")
+@click.argument("what", metavar="NAME|FILE")
+@click.option(
+    "--original", metavar="NAME", help="Dataset that FILE was perturbed from."
+)
+@click.option(
+    "--perturb-prefix", "prefix", metavar="FAMILY", help="Family of its perturbations."
+)
+def dataset_command(what: str, original: str | None, prefix: str | None) -> None:
+    """Add a dataset with parameters, or a file of perturbed examples.
+
+    \b
+    Examples:
+      evalkit host dataset numbers:language=th
+      evalkit host dataset fairness-my-set.jsonl --original my-set --perturb-prefix fairness
+
+    The dataset is sent to the store, and all models of its task are evaluated on it.
+    """  # noqa: D301, E501 - click reads the backspace
+    from evalkit_services_server.perturbed import add_perturbed
+    from evalkit_services_server.scan import add_dataset
+
+    if (original is None) != (prefix is None):
+        raise click.UsageError("--original and --perturb-prefix belong together.")
+    engine, settings = _opened()
+    if original is None or prefix is None:
+        _show([add_dataset(engine, settings, what, what)])
+    else:
+        _show([add_perturbed(engine, settings, what, original, prefix)])
+
+
+@host_command.command("scan")
+def scan_command() -> None:
+    """Send registered datasets to the store, and request their evaluations."""
+    from evalkit_services_server.scan import scan
+
+    _show(scan(*_opened()))
+
+
+def _opened() -> tuple[Engine, Settings]:
+    from evalkit_services_server.database import connect, migrate
+    from evalkit_services_server.settings import Settings
+
+    settings = Settings()
+    engine = connect(settings)
+    migrate(engine)
+    return engine, settings
+
+
+def _show(outcomes: list[ScanOutcome]) -> None:
+    """Print what was done, but for datasets of tasks that the server lacks."""
+    for name, outcome, reason in outcomes:
+        if outcome != "skipped" or len(outcomes) == 1:
+            echo(f"{name}: {outcome}{f': {reason}' if reason else ''}")

@@ -1,0 +1,86 @@
+"""Perturbed datasets, which a host adds from a file that `evalkit perturb` wrote."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+from sqlalchemy import Engine, RowMapping, select
+
+from evalkit.errors import EvalkitError
+from evalkit.plugins.sources import sha256_of
+from evalkit_commands_publish import prepare_dataset
+from evalkit_services_server.database import reading, writing
+from evalkit_services_server.datasets import file_name, stored_dataset
+from evalkit_services_server.scan import ADDED, PRESENT, ScanOutcome, add_row, send
+from evalkit_services_server.settings import Settings
+from evalkit_services_server.tables import DATASET
+
+
+def add_perturbed(
+    engine: Engine, settings: Settings, path: str, original: str, prefix: str
+) -> ScanOutcome:
+    """Send perturbed examples to the store, and request evaluations of all models.
+
+    Args:
+        engine: The database.
+        settings: They name the store.
+        path: File of perturbed examples, or its URI.
+        original: Name of the dataset that they were perturbed from.
+        prefix: Family of the perturbations, which the task has as a delta metric.
+
+    Returns:
+        What was done. Other content is a new version.
+
+    Raises:
+        EvalkitError: The original is not on this server, the examples are not of it,
+            or they cannot be sent.
+    """
+    row = _original(engine, original)
+    name = f"{prefix}-{original}"
+    perturbed = stored_dataset(settings, original, path, name)
+    kept = stored_dataset(settings, original, row["uri"], original)
+    with tempfile.TemporaryDirectory(prefix="evalkit-perturbed-") as folder:
+        staging = Path(folder)
+        (staging / "original").mkdir()
+        first = prepare_dataset(kept, settings.store, staging / "original")
+        sent = prepare_dataset(perturbed, settings.store, staging, name=file_name(name))
+        _check_originals(path, sent.path, original, first.path)
+        fingerprint = sha256_of(sent.path)
+        version = f"{row['version']}-{fingerprint[:8]}"
+        sent = sent._replace(facts={**sent.facts, "version": version})
+        uri = send(sent, version)
+    inherited = "task_id", "round_id", "access", "board", "languages", "warning"
+    values = {
+        **{key: row[key] for key in inherited},
+        **dict(parent_id=row["id"], perturbation=prefix, name=name, version=version),
+        **dict(fingerprint=fingerprint, uri=uri),
+    }
+    with writing(engine) as connection:
+        added = add_row(connection, values)
+    return ScanOutcome(name, ADDED if added else PRESENT)
+
+
+def _original(engine: Engine, name: str) -> RowMapping:
+    with reading(engine) as connection:
+        newest = select(DATASET).where(DATASET.c.name == name)
+        newest = newest.order_by(DATASET.c.id.desc()).limit(1)
+        row = connection.execute(newest).mappings().first()
+    if row is None:
+        raise EvalkitError(f"dataset {name!r} is not on this server")
+    if row["parent_id"] is not None:
+        raise EvalkitError(f"dataset {name!r} is perturbed already")
+    return row
+
+
+def _check_originals(path: str, perturbed: Path, name: str, original: Path) -> None:
+    """Refuse perturbed examples whose original is missing or of another dataset."""
+    known = {json.loads(line)["uid"] for line in original.open(encoding="utf-8")}
+    for number, line in enumerate(perturbed.open(encoding="utf-8"), 1):
+        example = json.loads(line)
+        if example.get("input_id") not in known:
+            raise EvalkitError(
+                f"{path}: row {number} (uid {example['uid']!r}): input_id is "
+                f"{example.get('input_id')!r}, expected the uid of an example of {name}"
+            )

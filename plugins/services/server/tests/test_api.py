@@ -120,6 +120,6 @@ def test_predictions_are_stored_and_evaluated(server: Server, pack: Any) -> None
     found = answer.json()
     stored = Path(server.settings.store, "predictions", f"{found['sha256']}.jsonl")
     assert stored.read_bytes() == GOOD
-    job = server.ask("ada", "GET", f"/jobs/{found['job_id']}").json()
+    job = server.ask("ada", "GET", f"/jobs?submission={found['id']}").json()[0]
     assert (job["state"], job["submission_id"]) == ("waiting", found["id"])
     assert not [*server.settings.working_folder.joinpath("incoming").iterdir()]

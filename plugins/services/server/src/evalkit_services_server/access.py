@@ -24,6 +24,7 @@ from evalkit_services_server.settings import Settings
 COOKIE = "evalkit_session"
 CSRF_HEADER = "x-csrf-token"
 CSRF_FIELD = "csrf_token"
+_LOGGED_OUT = "log in, or send a token: Authorization: Bearer …"
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
@@ -32,17 +33,15 @@ class RequestError(EvalkitError):
 
     status = 400
 
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status or self.status
+
 
 class UnauthenticatedError(RequestError):
     """Who asks must log in, or send a token."""
 
     status = 401
-
-
-class ForbiddenError(RequestError):
-    """The token, or the account, may not do such a thing at all."""
-
-    status = 403
 
 
 class NotFoundError(RequestError):
@@ -51,18 +50,8 @@ class NotFoundError(RequestError):
     status = 404
 
 
-class ConflictError(RequestError):
-    """The state of something does not allow it."""
-
-    status = 409
-
-
 class UnusableError(RequestError):
-    """What was sent breaks a rule.
-
-    Attributes:
-        problems: The rows that break rules, with their lines.
-    """
+    """What was sent breaks a rule; `problems` are rows that do, with their lines."""
 
     status = 422
 
@@ -74,11 +63,7 @@ class UnusableError(RequestError):
 
 
 class TooManyError(RequestError):
-    """A limit or quota is used up.
-
-    Attributes:
-        retry_after: Seconds until it is worth asking again.
-    """
+    """A limit or quota is used up, for `retry_after` seconds."""
 
     status = 429
 
@@ -117,6 +102,17 @@ class Principal:
         """Whether everything may be read and changed."""
         return "administer" in self.scopes
 
+    @property
+    def own_id(self) -> int:
+        """The account.
+
+        Raises:
+            UnauthenticatedError: Nobody is logged in.
+        """
+        if self.account_id is None:
+            raise UnauthenticatedError(_LOGGED_OUT)
+        return self.account_id
+
     def owns(self, account_id: int) -> bool:
         """Tell whether something of an account is theirs to read and change."""
         return self.is_administrator or self.account_id == account_id
@@ -127,14 +123,14 @@ def require(principal: Principal, scope: str) -> None:
 
     Raises:
         UnauthenticatedError: Nobody is logged in.
-        ForbiddenError: The token or account has not this scope.
+        RequestError: The token or account has not this scope.
     """
     if scope in principal.scopes:
         return
     if principal.is_anonymous:
-        raise UnauthenticatedError("log in, or send a token: Authorization: Bearer …")
-    raise ForbiddenError(
-        f"this needs the scope {scope!r}, which {principal.name} lacks"
+        raise UnauthenticatedError(_LOGGED_OUT)
+    raise RequestError(
+        f"this needs the scope {scope!r}, which {principal.name} lacks", 403
     )
 
 
@@ -143,7 +139,7 @@ async def principal(request: Request) -> Principal:
 
     Raises:
         UnauthenticatedError: The token is unknown or over.
-        ForbiddenError: A cookie came without the token of its page.
+        RequestError: A cookie came without the token of its page.
         TooManyError: They ask too often.
     """
     asking = await form_principal(request)
@@ -182,12 +178,14 @@ def check_csrf(asking: Principal, sent: str | None) -> None:
     """Refuse a form that was not on a page of the session.
 
     Raises:
-        ForbiddenError: The token is missing, or of another session.
+        RequestError: The token is missing, or of another session.
     """
     if asking.csrf is not None and not hmac.compare_digest(
         (sent or "").encode(), asking.csrf.encode()
     ):
-        raise ForbiddenError("the page is out of date: load it again, and repeat this")
+        raise RequestError(
+            "the page is out of date: load it again, and repeat this", 403
+        )
 
 
 def csrf_token(session: str, settings: Settings) -> str:

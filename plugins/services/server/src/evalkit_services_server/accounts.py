@@ -116,11 +116,8 @@ def change_account(
         of_account = ACCOUNT.c.id == account_id
         connection.execute(update(ACCOUNT).where(of_account).values(changed))
     if password is not None:
-        for key, scopes in connection.execute(
-            select(TOKEN.c.id, TOKEN.c.scopes).where(TOKEN.c.account_id == account_id)
-        ).all():
-            if SESSION in scopes:
-                delete_token(connection, key)
+        sessions = TOKEN.c.account_id == account_id, TOKEN.c.label == SESSION
+        connection.execute(delete(TOKEN).where(*sessions))
 
 
 def check_password(connection: Connection, name: str, password: str) -> int | None:

@@ -1,4 +1,4 @@
-"""The API below `/api/v1`: tasks, datasets, models, submissions, runs and jobs.
+"""The API below `/api/v1`: what is listed and shown, and tasks, rounds and datasets.
 
 A handler first refuses who may not do such a thing at all, and then answers for what
 who asks may not see as for what is not there.
@@ -6,27 +6,21 @@ who asks may not see as for what is not there.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Depends, Path, Query, Request
-from sqlalchemy import Connection, Engine, Select, Table, func, select, update
+from pydantic import AfterValidator, ConfigDict, create_model
+from sqlalchemy import Column, Connection, Engine, Select, Table, func, select, update
 
-from evalkit.errors import EvalkitError
 from evalkit_services_server import access, rounds, tasks
-from evalkit_services_server.access import NotFoundError, Principal, UnusableError
-from evalkit_services_server.api_types import (
-    ChangedDataset,
-    ChangedRound,
-    ChangedTask,
-    Dataset,
-    FoundScan,
-    Round,
-    Task,
-)
+from evalkit_services_server.access import NotFoundError, Principal
+from evalkit_services_server.api_types import ChangedDataset, ChangedRound, ChangedTask
 from evalkit_services_server.database import reading, writing
 from evalkit_services_server.tables import DATASET, ROUND, SCAN, TASK
 
-router = APIRouter()
+LARGEST_KEY = (1 << 31) - 1
 
 
 def _engine(request: Request) -> Engine:
@@ -34,21 +28,107 @@ def _engine(request: Request) -> Engine:
     return engine
 
 
+def _in_utc(moment: datetime) -> datetime:
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
 Asking = Annotated[Principal, Depends(access.principal)]
 Database = Annotated[Engine, Depends(_engine)]
-Key = Annotated[int, Path(ge=1, lt=1 << 31)]
-FilterKey = Annotated[int | None, Query(ge=1, lt=1 << 31)]
+Key = Annotated[int, Path(ge=1, le=LARGEST_KEY)]
 Code = Annotated[str, Path(pattern="^[a-z0-9-]{1,64}$")]
-FilterText = Annotated[str | None, Query(pattern="^[^\\x00]{1,200}$")]
-Before = Annotated[int, Query(ge=1, lt=1 << 31, description="Older than this id.")]
-Limit = Annotated[int, Query(ge=1, le=1000, description="Maximum number of items.")]
-LAST = (1 << 31) - 1
+_Key = Annotated[int, Query(ge=1, le=LARGEST_KEY)]
+_Text = Annotated[str, Query(pattern="^[^\\x00]{1,200}$")]
+_Limit = Annotated[int, Query(ge=1, le=1000)]
+
+router = APIRouter()
 
 
-def page(statement: Select[Any], table: Table, before: int, limit: int) -> Select[Any]:
-    """Return the statement of one page, the newest rows first."""
-    key = table.c.id
-    return statement.where(key < before).order_by(key.desc()).limit(limit)
+class Resource(NamedTuple):
+    """Rows that are listed, the newest first, and shown one by one."""
+
+    name: str
+    table: Table
+    scope: str
+    """Who may ask for them at all."""
+    rows: Callable[[Principal], Select[Any]]
+    """Selects those that somebody may see."""
+    answer: Any
+    """The model of a row."""
+    filters: Mapping[str, Column[Any]] = {}
+    key: Any = None
+    """The column by which one is named; `id` by default."""
+
+    def find(self, connection: Connection, asking: Principal, key: Any) -> Any:
+        """Return one row.
+
+        Raises:
+            NotFoundError: There is none, or none that who asks may see.
+        """
+        column = self.table.c.id if self.key is None else self.key
+        rows = self.rows(asking).where(column == key)
+        return one(connection, rows, f"{self.name.removesuffix('s')} {key}")
+
+
+def answer(name: str, table: Table, without: Collection[str] = (), **added: Any) -> Any:
+    """Return the model of a table's rows.
+
+    Args:
+        name: Its name in the description of the API.
+        table: The table.
+        without: Columns that are not shown.
+        **added: Types of further fields.
+    """
+    types: dict[str, Any] = {
+        column.name: (_type_of(column), ...)
+        for column in table.c
+        if column.name not in without
+    }
+    types |= {key: (kind, ...) for key, kind in added.items()}
+    return create_model(name, **types)
+
+
+def _type_of(column: Column[Any]) -> Any:
+    kind: Any = column.type.python_type
+    if kind is datetime:
+        kind = Annotated[datetime, AfterValidator(_in_utc)]
+    elif kind is dict:  # JSON of any kind
+        kind = Any
+    return kind | None if column.nullable else kind
+
+
+def offer(router: APIRouter, resource: Resource) -> Resource:
+    """Add the routes that list a resource, and show one of it."""
+
+    def list_rows(asking: Asking, engine: Database, query: Any) -> Any:
+        access.require(asking, resource.scope)
+        key, rows = resource.table.c.id, resource.rows(asking)
+        for name, column in resource.filters.items():
+            if (value := getattr(query, name)) is not None:
+                rows = rows.where(column == value)
+        rows = rows.where(key < query.before).order_by(key.desc()).limit(query.limit)
+        with reading(engine) as connection:
+            return listed(connection, rows)
+
+    def show_row(key: Any, asking: Asking, engine: Database) -> Any:
+        access.require(asking, resource.scope)
+        with reading(engine) as connection:
+            return resource.find(connection, asking, key)
+
+    fields: dict[str, Any] = {
+        name: ((_Text if column.type.python_type is str else _Key) | None, None)
+        for name, column in resource.filters.items()
+    }
+    fields |= {"before": (_Key, LARGEST_KEY), "limit": (_Limit, 100)}
+    closed = ConfigDict(extra="forbid")
+    query = create_model(f"{resource.name}_query", __config__=closed, **fields)
+    list_rows.__annotations__["query"] = Annotated[query, Query()]
+    show_row.__annotations__["key"] = Key if resource.key is None else Code
+    path, row = f"/{resource.name}", resource.answer
+    shared: dict[str, Any] = {"tags": [resource.name]}
+    rows: Any = list[row]  # type: ignore[valid-type]
+    router.add_api_route(path, list_rows, response_model=rows, **shared)
+    router.add_api_route(f"{path}/{{key}}", show_row, response_model=row, **shared)
+    return resource
 
 
 def listed(connection: Connection, statement: Select[Any]) -> list[dict[str, Any]]:
@@ -68,61 +148,72 @@ def one(connection: Connection, statement: Select[Any], what: str) -> dict[str, 
     return dict(row)
 
 
-def visible_datasets(principal: Principal) -> Select[Any]:
+def visible_datasets(asking: Principal) -> Select[Any]:
     """Select the datasets that somebody may see, with task and round."""
     number = func.coalesce(ROUND.c.number, 0).label("round")
     joined = DATASET.join(TASK).outerjoin(ROUND, ROUND.c.id == DATASET.c.round_id)
-    statement = select(DATASET, TASK.c.code.label("task"), number).select_from(joined)
-    if not principal.is_administrator:
-        statement = statement.where(DATASET.c.board != "hidden")
-    return statement
+    rows = select(DATASET, TASK.c.code.label("task"), number).select_from(joined)
+    return rows if asking.is_administrator else rows.where(DATASET.c.board != "hidden")
 
 
-@router.get("/tasks", response_model=list[Task], tags=["tasks"])
-def list_tasks(asking: Asking, engine: Database) -> Any:
-    """List the tasks."""
-    access.require(asking, "read")
-    with reading(engine) as connection:
-        return listed(connection, select(TASK).order_by(TASK.c.code))
+TASKS = offer(
+    router,
+    Resource(
+        "tasks",
+        TASK,
+        "read",
+        lambda _asking: select(TASK),
+        answer("Task", TASK, ("component", "prompt")),
+        key=TASK.c.code,
+    ),
+)
+ROUNDS = offer(
+    router,
+    Resource(
+        "rounds",
+        ROUND,
+        "read",
+        lambda _asking: select(ROUND, TASK.c.code.label("task")).join(TASK),
+        answer("Round", ROUND, ("task_id",), task=str),
+        {"task": TASK.c.code},
+    ),
+)
+DATASETS = offer(
+    router,
+    Resource(
+        "datasets",
+        DATASET,
+        "read",
+        visible_datasets,
+        answer("Dataset", DATASET, ("uri", "task_id", "round_id"), task=str, round=int),
+        {"task": TASK.c.code, "name": DATASET.c.name},
+    ),
+)
+SCANS = offer(
+    router,
+    Resource(
+        "scans", SCAN, "administer", lambda _asking: select(SCAN), answer("Scan", SCAN)
+    ),
+)
 
 
-@router.get("/tasks/{code}", response_model=Task, tags=["tasks"])
-def show_task(code: Code, asking: Asking, engine: Database) -> Any:
-    """Show a task: its metrics, weights and input keys."""
-    access.require(asking, "read")
-    with reading(engine) as connection:
-        return _task(connection, code)
-
-
-@router.patch("/tasks/{code}", response_model=Task, tags=["tasks"])
+@router.patch("/tasks/{code}", response_model=TASKS.answer, tags=["tasks"])
 def change_task(
     code: Code, change: ChangedTask, asking: Asking, engine: Database
 ) -> Any:
     """Change metrics, weights or input keys; a new metric re-scores all models."""
     access.require(asking, "administer")
-    values = change.model_dump()
     with writing(engine) as connection:
-        _task(connection, code)
-        try:
-            tasks.change_task(connection, code, tasks.TaskChange(**values))
-        except EvalkitError as error:
-            raise UnusableError(str(error)) from error
-        return _task(connection, code)
+        TASKS.find(connection, asking, code)
+        values = tasks.TaskChange(**change.model_dump())
+        tasks.change_task(connection, code, values)
+        return TASKS.find(connection, asking, code)
 
 
-@router.get("/tasks/{code}/rounds", response_model=list[Round], tags=["tasks"])
-def list_rounds(code: Code, asking: Asking, engine: Database) -> Any:
-    """List the rounds of a task."""
-    access.require(asking, "read")
-    with reading(engine) as connection:
-        of_task = ROUND.c.task_id == _task(connection, code)["id"]
-        return listed(connection, select(ROUND).where(of_task).order_by(ROUND.c.number))
-
-
-@router.put("/tasks/{code}/rounds/{number}", response_model=Round, tags=["tasks"])
+@router.put("/tasks/{code}/rounds/{number}", tags=["rounds"])
 def set_round(
     code: Code, number: Key, change: ChangedRound, asking: Asking, engine: Database
-) -> Any:
+) -> ChangedRound:
     """Open, close or freeze a round; a round that is not there is opened."""
     access.require(asking, "administer")
     setters = {
@@ -131,43 +222,12 @@ def set_round(
         "frozen": rounds.freeze_round,
     }
     with writing(engine) as connection:
-        task = _task(connection, code)
-        try:
-            key = setters[change.state](connection, task["id"], number)
-        except EvalkitError as error:
-            raise access.ConflictError(str(error)) from error
-        return one(connection, select(ROUND).where(ROUND.c.id == key), "round")
+        task = TASKS.find(connection, asking, code)
+        setters[change.state](connection, task["id"], number)
+    return change
 
 
-@router.get("/datasets", response_model=list[Dataset], tags=["datasets"])
-def list_datasets(
-    asking: Asking,
-    engine: Database,
-    task: FilterText = None,
-    name: FilterText = None,
-    before: Before = LAST,
-    limit: Limit = 100,
-) -> Any:
-    """List datasets, the newest first."""
-    access.require(asking, "read")
-    statement = visible_datasets(asking)
-    if task is not None:
-        statement = statement.where(TASK.c.code == task)
-    if name is not None:
-        statement = statement.where(DATASET.c.name == name)
-    with reading(engine) as connection:
-        return listed(connection, page(statement, DATASET, before, limit))
-
-
-@router.get("/datasets/{key}", response_model=Dataset, tags=["datasets"])
-def show_dataset(key: Key, asking: Asking, engine: Database) -> Any:
-    """Show a dataset."""
-    access.require(asking, "read")
-    with reading(engine) as connection:
-        return _dataset(connection, asking, key)
-
-
-@router.patch("/datasets/{key}", response_model=Dataset, tags=["datasets"])
+@router.patch("/datasets/{key}", response_model=DATASETS.answer, tags=["datasets"])
 def change_dataset(
     key: Key, change: ChangedDataset, asking: Asking, engine: Database
 ) -> Any:
@@ -178,23 +238,4 @@ def change_dataset(
         if values:
             of_key = DATASET.c.id == key
             connection.execute(update(DATASET).where(of_key).values(values))
-        return _dataset(connection, asking, key)
-
-
-@router.get("/scans", response_model=list[FoundScan], tags=["host"])
-def list_scans(
-    asking: Asking, engine: Database, before: Before = LAST, limit: Limit = 100
-) -> Any:
-    """List what scans of the datasets found, the latest first."""
-    access.require(asking, "administer")
-    with reading(engine) as connection:
-        return listed(connection, page(select(SCAN), SCAN, before, limit))
-
-
-def _task(connection: Connection, code: str) -> dict[str, Any]:
-    return one(connection, select(TASK).where(TASK.c.code == code), f"task {code}")
-
-
-def _dataset(connection: Connection, asking: Principal, key: int) -> dict[str, Any]:
-    statement = visible_datasets(asking).where(DATASET.c.id == key)
-    return one(connection, statement, f"dataset {key}")
+        return DATASETS.find(connection, asking, key)

@@ -7,107 +7,131 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from sqlalchemy import Select, select, update
 from sqlalchemy.exc import IntegrityError
+from starlette.concurrency import run_in_threadpool
 
 from evalkit_services_server import access, endpoints, jobs, requests, uploads
-from evalkit_services_server.access import ConflictError, NotFoundError, Principal
+from evalkit_services_server.access import Principal, RequestError
 from evalkit_services_server.api import (
-    LAST,
+    DATASETS,
+    LARGEST_KEY,
+    TASKS,
     Asking,
-    Before,
     Database,
-    FilterKey,
-    FilterText,
     Key,
-    Limit,
-    listed,
-    one,
-    page,
-    visible_datasets,
+    Resource,
+    answer,
+    offer,
 )
-from evalkit_services_server.api_types import (
-    ChangedModel,
-    Job,
-    Model,
-    NewJob,
-    NewModel,
-    NewSubmission,
-    Submission,
-)
+from evalkit_services_server.api_types import ChangedModel, NewJob, NewModel
 from evalkit_services_server.database import now, reading, writing
 from evalkit_services_server.limits import spend
-from evalkit_services_server.tables import ACCOUNT, JOB, MODEL, RUN, SUBMISSION, TASK
+from evalkit_services_server.tables import (
+    ACCOUNT,
+    JOB,
+    MODEL,
+    RUN,
+    SUBMISSION,
+    TASK,
+)
+
+DatasetKey = Annotated[int, Query(ge=1, le=LARGEST_KEY)]
 
 router = APIRouter()
 
-DatasetKey = Annotated[int, Query(ge=1, lt=1 << 31)]
+
+def _models(_asking: Principal) -> Select[Any]:
+    task, account = TASK.c.code.label("task"), ACCOUNT.c.name.label("account")
+    return select(MODEL, task, account).select_from(MODEL.join(TASK).join(ACCOUNT))
 
 
-@router.get("/models", response_model=list[Model], tags=["models"])
-def list_models(
-    asking: Asking,
-    engine: Database,
-    task: FilterText = None,
-    name: FilterText = None,
-    before: Before = LAST,
-    limit: Limit = 100,
-) -> Any:
-    """List models, the newest first."""
-    access.require(asking, "read")
-    statement = _models()
-    if task is not None:
-        statement = statement.where(TASK.c.code == task)
-    if name is not None:
-        statement = statement.where(MODEL.c.name == name)
-    with reading(engine) as connection:
-        return listed(connection, page(statement, MODEL, before, limit))
+def _submissions(asking: Principal) -> Select[Any]:
+    return _own(asking, select(SUBMISSION).select_from(SUBMISSION.join(MODEL)))
 
 
-@router.post("/models", response_model=Model, status_code=201, tags=["models"])
+def _jobs(asking: Principal) -> Select[Any]:
+    joined = JOB.join(MODEL, MODEL.c.id == JOB.c.model_id)
+    joined = joined.outerjoin(RUN, RUN.c.job_id == JOB.c.id)
+    return _own(asking, select(JOB, RUN.c.id.label("run_id")).select_from(joined))
+
+
+def _own(asking: Principal, rows: Select[Any]) -> Select[Any]:
+    own = MODEL.c.account_id == asking.account_id
+    return rows if asking.is_administrator else rows.where(own)
+
+
+MODELS = offer(
+    router,
+    Resource(
+        "models",
+        MODEL,
+        "read",
+        _models,
+        answer(
+            "Model", MODEL, ("task_id", "account_id", "endpoint"), task=str, account=str
+        ),
+        {"task": TASK.c.code, "name": MODEL.c.name, "account": ACCOUNT.c.name},
+    ),
+)
+SUBMISSIONS = offer(
+    router,
+    Resource(
+        "submissions",
+        SUBMISSION,
+        "submit",
+        _submissions,
+        answer("Submission", SUBMISSION, ("uri",)),
+        {"model": SUBMISSION.c.model_id, "dataset": SUBMISSION.c.dataset_id},
+    ),
+)
+JOBS = offer(
+    router,
+    Resource(
+        "jobs",
+        JOB,
+        "submit",
+        _jobs,
+        answer("Job", JOB, ("key", "worker", "leased_until"), run_id=int | None),
+        {"model": JOB.c.model_id, "submission": JOB.c.submission_id},
+    ),
+)
+
+
+@router.post("/models", response_model=MODELS.answer, status_code=201, tags=["models"])
 def add_model(
     given: NewModel, asking: Asking, engine: Database, request: Request
 ) -> Any:
     """Add a model; one with an endpoint is first asked the task's example."""
     access.require(asking, "submit")
     settings = request.app.state.settings
-    with reading(engine) as connection:
-        what = f"task {given.task}"
-        task = one(connection, select(TASK).where(TASK.c.code == given.task), what)
+    account = asking.own_id
+    with writing(engine) as connection:
+        task = TASKS.find(connection, asking, given.task)
+        spend(connection, account, "models", settings.submissions_a_day)
     endpoint = None
     if given.endpoint is not None:
-        is_allowed = asking.is_administrator
-        endpoint = endpoints.register(given.endpoint, task, settings, is_allowed)
+        may_use_any = asking.is_administrator
+        endpoint = endpoints.register(given.endpoint, task, settings, may_use_any)
     values = {
         "task_id": task["id"],
-        "account_id": asking.account_id,
+        "account_id": account,
         "name": given.name,
         "kind": "uploaded" if endpoint is None else "asked",
         "endpoint": endpoint,
         "is_trusted": False,
     }
     with writing(engine) as connection:
-        assert asking.account_id is not None
-        spend(connection, asking.account_id, "models", settings.submissions_a_day)
-        values["added"] = now(connection)
-        made = MODEL.insert().values(values).returning(MODEL.c.id)
+        made = MODEL.insert().values(**values, added=now(connection))
         try:
-            key = connection.execute(made).scalar_one()
+            key = connection.execute(made.returning(MODEL.c.id)).scalar_one()
         except IntegrityError:
-            raise ConflictError(
-                f"model {given.name} of {given.task} exists already"
+            raise RequestError(
+                f"model {given.name} of {given.task} exists already", 409
             ) from None
         requests.request_for_model(connection, key)
-        return one(connection, _models().where(MODEL.c.id == key), "model")
+        return MODELS.find(connection, asking, key)
 
 
-@router.get("/models/{key}", response_model=Model, tags=["models"])
-def show_model(key: Key, asking: Asking, engine: Database) -> Any:
-    """Show a model."""
-    access.require(asking, "read")
-    with reading(engine) as connection:
-        return one(connection, _models().where(MODEL.c.id == key), f"model {key}")
-
-
-@router.patch("/models/{key}", response_model=Model, tags=["models"])
+@router.patch("/models/{key}", response_model=MODELS.answer, tags=["models"])
 def change_model(
     key: Key, change: ChangedModel, asking: Asking, engine: Database
 ) -> Any:
@@ -116,24 +140,23 @@ def change_model(
     with writing(engine) as connection:
         of_key = MODEL.c.id == key
         connection.execute(update(MODEL).where(of_key).values(change.model_dump()))
-        model = one(connection, _models().where(of_key), f"model {key}")
+        model = MODELS.find(connection, asking, key)
         requests.request_for_model(connection, key)
         return model
 
 
+_OCTETS = {"schema": {"type": "string", "format": "binary"}}
+
+
 @router.post(
     "/models/{key}/submissions",
-    response_model=NewSubmission,
+    response_model=SUBMISSIONS.answer,
     status_code=201,
     tags=["submissions"],
     openapi_extra={
         "requestBody": {
             "required": True,
-            "content": {
-                "application/octet-stream": {
-                    "schema": {"type": "string", "format": "binary"}
-                }
-            },
+            "content": {"application/octet-stream": _OCTETS},
         }
     },
 )
@@ -143,110 +166,29 @@ async def add_submission(
     """Upload predictions: JSON lines, plain or compressed by gzip or Zstandard.
 
     Lines are checked while they arrive. If some break rules, the answer names them.
+    `jobs?submission=ID` shows how far the evaluation is.
     """
-    access.require(asking, "submit")
     settings = request.app.state.settings
-    made = await uploads.submit(
-        engine, settings, asking, key, dataset, request.stream()
-    )
-    with reading(engine) as connection:
-        statement = select(SUBMISSION).where(SUBMISSION.c.id == made.submission_id)
-        return {**one(connection, statement, "submission"), "job_id": made.job_id}
+    parts = request.stream()
+    made = await uploads.submit(engine, settings, asking, key, dataset, parts)
+
+    def find() -> Any:
+        with reading(engine) as connection:
+            return SUBMISSIONS.find(connection, asking, made.submission_id)
+
+    return await run_in_threadpool(find)
 
 
-@router.get("/submissions", response_model=list[Submission], tags=["submissions"])
-def list_submissions(
-    asking: Asking,
-    engine: Database,
-    model: FilterKey = None,
-    before: Before = LAST,
-    limit: Limit = 100,
-) -> Any:
-    """List one's own submissions, the latest first."""
-    access.require(asking, "submit")
-    statement = _own(asking, _submissions())
-    if model is not None:
-        statement = statement.where(SUBMISSION.c.model_id == model)
-    with reading(engine) as connection:
-        return listed(connection, page(statement, SUBMISSION, before, limit))
-
-
-@router.get("/submissions/{key}", response_model=Submission, tags=["submissions"])
-def show_submission(key: Key, asking: Asking, engine: Database) -> Any:
-    """Show a submission of one's own."""
-    access.require(asking, "submit")
-    statement = _own(asking, _submissions())
-    with reading(engine) as connection:
-        found = statement.where(SUBMISSION.c.id == key)
-        return one(connection, found, f"submission {key}")
-
-
-@router.get("/jobs", response_model=list[Job], tags=["jobs"])
-def list_jobs(
-    asking: Asking,
-    engine: Database,
-    model: FilterKey = None,
-    submission: FilterKey = None,
-    before: Before = LAST,
-    limit: Limit = 100,
-) -> Any:
-    """List the jobs of one's own models, the latest first."""
-    access.require(asking, "submit")
-    statement = _jobs(asking)
-    if model is not None:
-        statement = statement.where(JOB.c.model_id == model)
-    if submission is not None:
-        statement = statement.where(JOB.c.submission_id == submission)
-    with reading(engine) as connection:
-        return listed(connection, page(statement, JOB, before, limit))
-
-
-@router.get("/jobs/{key}", response_model=Job, tags=["jobs"])
-def show_job(key: Key, asking: Asking, engine: Database) -> Any:
-    """Show a job of one's own models."""
-    access.require(asking, "submit")
-    with reading(engine) as connection:
-        return one(connection, _jobs(asking).where(JOB.c.id == key), f"job {key}")
-
-
-@router.post("/jobs", response_model=Job, status_code=201, tags=["jobs"])
+@router.post("/jobs", response_model=JOBS.answer, status_code=201, tags=["jobs"])
 def add_job(given: NewJob, asking: Asking, engine: Database) -> Any:
     """Evaluate a model on a dataset again."""
     access.require(asking, "administer")
     with writing(engine) as connection:
-        model = one(
-            connection,
-            _models().where(MODEL.c.id == given.model_id),
-            f"model {given.model_id}",
-        )
-        statement = visible_datasets(asking).where(TASK.c.code == model["task"])
-        listing = listed(connection, statement)
-        if given.dataset_id not in {dataset["id"] for dataset in listing}:
-            raise NotFoundError(
-                f"dataset {given.dataset_id} of {model['task']}: not found"
-            )
+        model = MODELS.find(connection, asking, given.model_id)
+        dataset = DATASETS.find(connection, asking, given.dataset_id)
+        if model["task"] != dataset["task"]:
+            raise RequestError("model and dataset are of two tasks", 409)
         key = jobs.request(connection, given.model_id, given.dataset_id, again=True)
         if key is None:
-            raise ConflictError("it is being evaluated, or waits for predictions")
-        return one(connection, _jobs(asking).where(JOB.c.id == key), "job")
-
-
-def _models() -> Select[Any]:
-    task, account = TASK.c.code.label("task"), ACCOUNT.c.name.label("account")
-    return select(MODEL, task, account).select_from(MODEL.join(TASK).join(ACCOUNT))
-
-
-def _submissions() -> Select[Any]:
-    return select(SUBMISSION).join(MODEL, MODEL.c.id == SUBMISSION.c.model_id)
-
-
-def _jobs(asking: Principal) -> Select[Any]:
-    joined = JOB.join(MODEL, MODEL.c.id == JOB.c.model_id)
-    joined = joined.outerjoin(RUN, RUN.c.job_id == JOB.c.id)
-    return _own(asking, select(JOB, RUN.c.id.label("run_id")).select_from(joined))
-
-
-def _own(asking: Principal, statement: Select[Any]) -> Select[Any]:
-    if asking.is_administrator:
-        return statement
-    return statement.where(MODEL.c.account_id == asking.account_id)
+            raise RequestError("it is being evaluated, or waits for predictions", 409)
+        return JOBS.find(connection, asking, key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -12,9 +13,15 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from evalkit.errors import EvalkitError
+from evalkit.errors import EvalkitError, StorageError
 from evalkit_services_server import api, api_accounts, api_models
-from evalkit_services_server.access import SAFE_METHODS, RequestError, TooManyError
+from evalkit_services_server.access import (
+    SAFE_METHODS,
+    RequestError,
+    TooManyError,
+    UnauthenticatedError,
+    UnusableError,
+)
 from evalkit_services_server.database import connect
 from evalkit_services_server.limits import RateLimit
 from evalkit_services_server.settings import Settings
@@ -62,7 +69,7 @@ def make_app(settings: Settings) -> FastAPI:
     for part in (api, api_models, api_accounts):
         app.include_router(part.router, prefix=API)
     app.add_api_route("/health", health, tags=["health"])
-    app.add_exception_handler(RequestError, _refuse)
+    app.add_exception_handler(EvalkitError, _refuse)
     app.add_middleware(_Guarded, settings=settings)
     return app
 
@@ -98,27 +105,24 @@ def health(request: Request) -> dict[str, str]:
         with request.app.state.engine.connect() as connection:
             connection.execute(text("SELECT 1"))
     except SQLAlchemyError as error:
-        raise UnavailableError("the database cannot be reached") from error
+        raise RequestError("the database cannot be reached", 503) from error
     return {"status": "ok"}
 
 
-class UnavailableError(RequestError):
-    """Something that the server needs is not there at present."""
-
-    status = 503
-
-
 def _refuse(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, RequestError)
-    headers = {}
+    status, detail, headers = getattr(error, "status", 422), str(error), {}
+    if isinstance(error, StorageError):
+        # it names paths of the server
+        logging.getLogger(__name__).error("%s", error)
+        status, detail = 503, "the store cannot be used at present"
     if isinstance(error, TooManyError):
         headers["retry-after"] = str(error.retry_after)
-    if error.status == 401:
+    if isinstance(error, UnauthenticatedError):
         headers["www-authenticate"] = "Bearer"
-    body: dict[str, Any] = {"detail": str(error)}
-    if problems := getattr(error, "problems", None):
-        body["problems"] = problems
-    return JSONResponse(body, error.status, headers)
+    body: dict[str, Any] = {"detail": detail}
+    if isinstance(error, UnusableError) and error.problems:
+        body["problems"] = error.problems
+    return JSONResponse(body, status, headers)
 
 
 class _Guarded:

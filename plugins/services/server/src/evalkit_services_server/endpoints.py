@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
 from evalkit.errors import DataError, EvalkitError
-from evalkit_services_server.access import ForbiddenError, UnusableError
+from evalkit_services_server.access import RequestError, UnusableError
 from evalkit_services_server.settings import Settings
 
 if TYPE_CHECKING:
@@ -43,11 +43,11 @@ def register(
         The endpoint as the table `model` keeps it.
 
     Raises:
-        ForbiddenError: Who asks may not use it.
+        RequestError: Who asks may not use it.
         UnusableError: The address is not allowed, or the answer breaks a rule.
     """
     if given.key_variable is not None and not is_administrator:
-        raise ForbiddenError("key_variable: only administrators name keys")
+        raise RequestError("key_variable: only administrators name keys", 403)
     parameters: dict[str, Any] = {_ADDRESS_PARAMETERS[given.api]: given.url}
     if given.api == "openai":
         if given.model is None:
@@ -58,7 +58,7 @@ def register(
     elif given.key_variable is not None:
         parameters["headers_variable"] = given.key_variable
     if not is_administrator and not _is_listed(given.url, settings):
-        raise ForbiddenError("url: the host has not allowed this address")
+        raise RequestError("url: the host has not allowed this address", 403)
     endpoint = {"model": given.api, "parameters": parameters}
     try:
         check_answer(endpoint, task, settings)

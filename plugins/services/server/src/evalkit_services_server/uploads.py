@@ -14,7 +14,7 @@ from gzip import BadGzipFile, GzipFile
 from io import BufferedReader, RawIOBase
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import anyio
 import pyarrow
@@ -29,11 +29,11 @@ from evalkit.places import put
 from evalkit.reporting import count_of
 from evalkit_services_server import jobs
 from evalkit_services_server.access import (
-    ConflictError,
     NotFoundError,
     Principal,
     RequestError,
     UnusableError,
+    require,
 )
 from evalkit_services_server.database import now, reading, writing
 from evalkit_services_server.limits import spend
@@ -64,18 +64,6 @@ class TooLargeError(RequestError):
     """What is uploaded exceeds a limit of size."""
 
     status = 413
-
-
-class StoppedError(RequestError):
-    """What is uploaded does not arrive."""
-
-    status = 408
-
-
-class NoSpaceError(RequestError):
-    """What is uploaded cannot be stored."""
-
-    status = 507
 
 
 class Received(NamedTuple):
@@ -115,6 +103,7 @@ async def submit(
     Raises:
         RequestError: It is refused; problems are named by their lines.
     """
+    require(principal, "submit")
     target = await to_thread.run_sync(_find, engine, principal, model_id, dataset_id)
     await to_thread.run_sync(_spend_in_vain, engine, settings, principal, target)
     check = await to_thread.run_sync(_row_check, target)
@@ -153,18 +142,18 @@ def _find(
     is_hidden = dataset is not None and dataset.board == "hidden"
     if dataset is None or (is_hidden and not principal.is_administrator):
         raise NotFoundError(f"dataset {dataset_id}: not found")
-    where = f"{dataset.name}: predictions of {model.name} are not taken"
-    if dataset.task_id != model.task_id:
-        raise ConflictError(f"{where}, because the model is of another task")
-    if model.kind != "uploaded":
-        raise ConflictError(f"{where}, because the server asks this model itself")
-    if dataset.access == "inputs-private":
-        raise ConflictError(
-            f"{where}, because the inputs are private: only models that the host "
-            "trusts are asked"
-        )
-    if dataset.state not in (None, "open"):
-        raise ConflictError(f"{where}, because the round is {dataset.state}")
+    refusals = {
+        "the model is of another task": dataset.task_id != model.task_id,
+        "the server asks this model itself": model.kind != "uploaded",
+        "its inputs are private, so only models that the host trusts are asked": (
+            dataset.access == "inputs-private"
+        ),
+        f"its round is {dataset.state}": dataset.state not in (None, "open"),
+    }
+    for reason, holds in refusals.items():
+        if holds:
+            where = f"{dataset.name}: no predictions of {model.name} are taken"
+            raise RequestError(f"{where}: {reason}", 409)
     is_private = dataset.access != "open"
     return _Target(model_id, dataset_id, dataset.name, dataset.component, is_private)
 
@@ -172,7 +161,7 @@ def _find(
 def _spend(
     connection: Any, settings: Settings, principal: Principal, target: _Target
 ) -> None:
-    account = cast(int, principal.account_id)
+    account = principal.own_id
     spend(connection, account, "submissions", settings.submissions_a_day)
     if target.is_private:
         subject = f"submissions to dataset {target.dataset_id}"
@@ -229,7 +218,7 @@ async def _receive(
             with anyio.fail_after(SILENCE):
                 return await anext(parts, b"")
         except TimeoutError:
-            raise StoppedError(f"nothing arrived for {SILENCE:g} s") from None
+            raise RequestError(f"nothing arrived for {SILENCE:g} s", 408) from None
 
     stream = _Parts(lambda: from_thread.run(next_part))
     return await to_thread.run_sync(
@@ -251,7 +240,7 @@ def receive(
     Raises:
         UnusableError: Some lines break rules; it names the first hundred.
         TooLargeError: The file is too large.
-        NoSpaceError: The disk is full.
+        RequestError: The disk is full.
     """
     lines, problems, rows = _Lines(settings), [], 0
     digest = hashlib.sha256()
@@ -272,7 +261,9 @@ def receive(
         raise UnusableError(f"compressed data is corrupt: {error}") from None
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise NoSpaceError("the server has no space left for this file") from None
+            raise RequestError(
+                "the server has no space left for this file", 507
+            ) from None
         raise
     if not rows:
         raise UnusableError("file is empty, expected a prediction on each line")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from evalkit.catalog import metric_of
 from evalkit.errors import DataError, EvalkitError
 from evalkit.runs import find_differences
+from evalkit_services_server.access import NotFoundError
 from evalkit_services_server.filters import Filters
 from evalkit_services_server.ranking import (
     Grid,
@@ -32,6 +33,7 @@ from evalkit_services_server.tables import (
     ROUND,
     RUN,
     SCORE,
+    TASK,
 )
 from evalkit_services_server.withholding import (
     SMALLEST_TAG,
@@ -116,16 +118,17 @@ class Board(NamedTuple):
     lines: Sequence[Line]
     models: int
     """Number of models on all pages."""
+    pages: int
     notices: Sequence[str]
-
-    @property
-    def pages(self) -> int:
-        """Number of pages."""
-        return max(1, -(-self.models // PAGE_ROWS))
 
 
 def board(
-    connection: Connection, task: Fields, filters: Filters, *, exact: bool = False
+    connection: Connection,
+    task: Fields,
+    filters: Filters,
+    *,
+    exact: bool = False,
+    rows: int = PAGE_ROWS,
 ) -> Board:
     """Make one page of the board of a task.
 
@@ -134,6 +137,7 @@ def board(
         task: Row of the table `task`.
         filters: What is shown.
         exact: Whether scores of private datasets are shown as they are.
+        rows: Models on a page.
 
     Returns:
         The page. A model that lacks a score that counts is after those that have all,
@@ -156,8 +160,9 @@ def board(
     rest = sorted(set(range(len(models))).difference(order))
     text = filters.model.lower()
     kept = [n for n in (*order, *rest) if text in models[n]["name"].lower()]
-    page = kept[(filters.page - 1) * PAGE_ROWS :][:PAGE_ROWS]
-    states = _states(connection, [models[n]["id"] for n in page], choice.columns)
+    page = kept[(filters.page - 1) * rows :][:rows]
+    shown_datasets = {column.dataset["id"] for column in choice.columns}
+    states = newest_states(connection, [models[n]["id"] for n in page], shown_datasets)
     dynascore = rankings.get("dynascore")
     lines = [
         Line(
@@ -171,8 +176,20 @@ def board(
     shown = (choice.metrics, choice.datasets, choice.tags, choice.columns, sort)
     notices = [*choice.notices, *cells.notices]
     name, has_dynascore = choice.metric, dynascore is not None
-    counts = has_dynascore, lines, len(kept), notices
+    counts = has_dynascore, lines, len(kept), max(1, -(-len(kept) // rows)), notices
     return Board(task, filters, name, choice.scale, *shown, *counts)
+
+
+def find_task(connection: Connection, code: str) -> Fields:
+    """Return the row of a task.
+
+    Raises:
+        NotFoundError: There is none with this code.
+    """
+    query = select(TASK).where(TASK.c.code == code)
+    if row := connection.execute(query).mappings().first():
+        return dict(row)
+    raise NotFoundError(f"task {code}: not found")
 
 
 def list_models(connection: Connection, task: int) -> list[Fields]:
@@ -386,7 +403,7 @@ class _Cells:
         model, dataset = self._models[place], self._columns[column].dataset
         reason = self._reasons.get((column, place), "")
         if not run and not reason:
-            reason = states.get((model["id"], dataset["id"])) or _why_none(
+            reason = states.get((model["id"], dataset["id"])) or why_not_scored(
                 model, dataset
             )
         return Cell(
@@ -439,7 +456,8 @@ def _difference(first: str, second: str, metric: str) -> str:
     )
 
 
-def _why_none(model: Fields, dataset: Fields) -> str:
+def why_not_scored(model: Fields, dataset: Fields) -> str:
+    """Say why a model has no job on a dataset."""
     if model["kind"] == "uploaded":
         return WAITING
     if dataset["access"] == "inputs-private" and not model["is_trusted"]:
@@ -447,15 +465,14 @@ def _why_none(model: Fields, dataset: Fields) -> str:
     return "not requested"
 
 
-def _states(
-    connection: Connection, models: Sequence[int], columns: Sequence[Column]
+def newest_states(
+    connection: Connection, models: Sequence[int], datasets: Collection[int]
 ) -> dict[tuple[int, int], str]:
     """Say how far the newest evaluation of models on datasets is."""
     query = (
         select(JOB.c.model_id, JOB.c.dataset_id, JOB.c.state)
         .where(
-            JOB.c.model_id.in_(models),
-            JOB.c.dataset_id.in_({column.dataset["id"] for column in columns}),
+            JOB.c.model_id.in_(models), JOB.c.dataset_id.in_(datasets)
         )
         .order_by(JOB.c.id)
     )

@@ -1,0 +1,357 @@
+"""The pages: made on the server, and complete without JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.routing import APIRoute
+
+from evalkit.errors import EvalkitError
+from evalkit_services_server import access, accounts, api_models, listings, uploads
+from evalkit_services_server.access import (
+    NotFoundError,
+    Principal,
+    RequestError,
+    UnauthenticatedError,
+)
+from evalkit_services_server.api import Asking, Code, Database, Key
+from evalkit_services_server.api_types import NewModel
+from evalkit_services_server.boards import board, find_task
+from evalkit_services_server.database import reading, writing
+from evalkit_services_server.exports import board_csv, board_json
+from evalkit_services_server.filters import Filters
+from evalkit_services_server.run_pages import make_report, read_problems, read_samples
+from evalkit_services_server.withholding import is_withheld, shows_inputs
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+FormAsking = Annotated[Principal, Depends(access.form_principal)]
+OtherRun = Annotated[int | None, Query(ge=1, lt=1 << 31)]
+
+_MOST_FORM = 1 << 16
+"""Bytes of a form beside its file."""
+
+_EXPORTED = 100_000
+"""Models of an export."""
+
+_ASSETS = {
+    "style.css": "text/css",
+    "htmx.min.js": "text/javascript",
+    "report.js": "text/javascript",
+}
+
+
+class _Page(APIRoute):
+    """A route whose errors are pages, too."""
+
+    def get_route_handler(self) -> Handler:
+        handle = super().get_route_handler()
+
+        async def handle_or_explain(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except UnauthenticatedError:
+                back = urlencode({"next": request.url.path})
+                return RedirectResponse(f"/login?{back}", 303)
+            except EvalkitError as error:
+                status = error.status if isinstance(error, RequestError) else 400
+                fields = {"status": status, "reason": str(error), "error": error}
+                return render(request, Principal(), "error.html", status, **fields)
+
+        return handle_or_explain
+
+
+router = APIRouter(route_class=_Page, include_in_schema=False)
+
+
+@cache
+def templates() -> Environment:
+    """Return the templates; every text is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    from evalkit_services_server import showing
+
+    environment = Environment(
+        loader=PackageLoader(__package__),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["show"] = showing
+    return environment
+
+
+def render(
+    request: Request, asking: Principal, name: str, status: int = 200, **fields: Any
+) -> HTMLResponse:
+    """Return a page made by a template."""
+    about = {"asking": asking, "path": request.url.path}
+    return HTMLResponse(templates().get_template(name).render(about | fields), status)
+
+
+@router.get("/static/{name}")
+def get_asset(name: str) -> Response:
+    """Return a style or a script; they are the same for all."""
+    if name not in _ASSETS:
+        raise NotFoundError(f"{name}: not found")
+    headers = {"cache-control": "public, max-age=86400"}
+    return Response(_asset(name), media_type=_ASSETS[name], headers=headers)
+
+
+@cache
+def _asset(name: str) -> str:
+    from evalkit_commands_site.frame import assets
+
+    own = files(__package__).joinpath("static")
+    if name == "report.js":
+        return assets()[name]
+    if name == "style.css":
+        return assets()["site.css"] + own.joinpath("server.css").read_text("utf-8")
+    return own.joinpath(name).read_text("utf-8")
+
+
+@router.get("/")
+def show_tasks(request: Request, asking: Asking, engine: Database) -> Response:
+    """Show the tasks."""
+    with reading(engine) as connection:
+        tasks = listings.list_tasks(connection)
+    return render(request, asking, "tasks.html", tasks=tasks)
+
+
+@router.get("/tasks/{code}")
+def show_board(
+    request: Request, code: Code, asking: Asking, engine: Database
+) -> Response:
+    """Show the board of a task."""
+    filters = Filters.parse(request.query_params.multi_items())
+    with reading(engine) as connection:
+        task = find_task(connection, code)
+        exact = asking.is_administrator
+        found = board(connection, task, filters, exact=exact)
+    return render(request, asking, "board.html", board=found, task=task)
+
+
+@router.get("/tasks/{code}/board.{kind}")
+def export_board(
+    request: Request, code: Code, kind: str, asking: Asking, engine: Database
+) -> Response:
+    """Return all models of a board as CSV or JSON."""
+    if kind not in ("csv", "json"):
+        raise NotFoundError(f"board.{kind}: not found")
+    filters = Filters.parse(request.query_params.multi_items())
+    exact = asking.is_administrator
+    with reading(engine) as connection:
+        task = find_task(connection, code)
+        found = board(connection, task, filters, exact=exact, rows=_EXPORTED)
+    if kind == "json":
+        from fastapi.responses import JSONResponse
+
+        return JSONResponse(board_json(found))
+    headers = {"content-disposition": f'attachment; filename="{code}.csv"'}
+    return Response(board_csv(found), media_type="text/csv", headers=headers)
+
+
+@router.get("/models/{key}")
+def show_model(
+    request: Request, key: Key, asking: Asking, engine: Database
+) -> Response:
+    """Show a model on all datasets of its task."""
+    with reading(engine) as connection:
+        fields = listings.model_page(connection, key, asking)
+    return render(request, asking, "model.html", **fields)
+
+
+@router.get("/datasets/{key}")
+def show_dataset(
+    request: Request, key: Key, asking: Asking, engine: Database
+) -> Response:
+    """Show a dataset, with samples where its access allows."""
+    with reading(engine) as connection:
+        fields = listings.dataset_page(connection, key, asking)
+    dataset, exact = fields["dataset"], asking.is_administrator
+    samples, why = list[dict[str, str]](), "The inputs of this dataset are private."
+    if shows_inputs(dataset["access"], exact):
+        hidden = is_withheld(dataset["access"], exact)
+        why = "The labels of this dataset are private." if hidden else ""
+        try:
+            keys = fields["task"]["input_keys"]
+            samples = read_samples(dataset, keys, is_withheld=hidden)
+        except EvalkitError as error:
+            why = "The store has no samples at present."
+            request.app.state.log.warning("%s", error)
+    return render(request, asking, "dataset.html", samples=samples, why=why, **fields)
+
+
+@router.get("/runs/{key}")
+def show_run(request: Request, key: Key, asking: Asking, engine: Database) -> Response:
+    """Show a run with its problems."""
+    with reading(engine) as connection:
+        run = listings.find_run(connection, key, asking)
+        scores = listings.run_scores(connection, run, asking)
+    report, problems = "", []
+    if not is_withheld(run["access"], asking.is_administrator):
+        report = make_report(run["folder"])
+    if asking.owns(run["account_id"]):
+        hidden = is_withheld(run["access"], asking.is_administrator)
+        problems = read_problems(run["folder"], is_withheld=hidden)
+    fields = {"report": report, "problems": problems, "scores": scores}
+    return render(request, asking, "run.html", run=run, **fields)
+
+
+@router.get("/compare")
+def show_comparison(
+    request: Request,
+    asking: Asking,
+    engine: Database,
+    dataset: OtherRun = None,
+    first: OtherRun = None,
+    second: OtherRun = None,
+) -> Response:
+    """Compare two runs, or let the reader choose them."""
+    exact, report, why = asking.is_administrator, "", ""
+    with reading(engine) as connection:
+        runs = [listings.find_run(connection, x, asking) for x in (first, second) if x]
+        chosen = dataset or (runs[0]["dataset_id"] if runs else None)
+        choices = listings.comparable_runs(connection, chosen, asking)
+    if any(is_withheld(run["access"], exact) for run in runs):
+        why = "Runs on private datasets are not compared, as it would tell labels."
+    elif len(runs) > 1:
+        report = make_report(*(run["folder"] for run in runs))
+    fields = {"first": first, "second": second, "dataset": chosen}
+    fields |= {"report": report, "why": why, "runs": runs, **choices}
+    return render(request, asking, "compare.html", **fields)
+
+
+@router.get("/jobs")
+def show_jobs(request: Request, asking: Asking, engine: Database) -> Response:
+    """Show the newest jobs of one's own models."""
+    access.require(asking, "submit")
+    with reading(engine) as connection:
+        jobs = listings.list_jobs(connection, asking)
+    return render(request, asking, "jobs.html", jobs=jobs)
+
+
+@router.get("/submissions/{key}")
+def show_submission(
+    request: Request, key: Key, asking: Asking, engine: Database
+) -> Response:
+    """Show how far the evaluation of a submission is."""
+    access.require(asking, "submit")
+    with reading(engine) as connection:
+        fields = listings.submission_page(connection, key, asking)
+    return render(request, asking, "submission.html", **fields)
+
+
+@router.get("/account")
+def show_account(request: Request, asking: Asking, engine: Database) -> Response:
+    """Show one's own models, and what they wait for."""
+    access.require(asking, "submit")
+    with reading(engine) as connection:
+        fields = listings.account_page(connection, asking)
+    return render(request, asking, "account.html", **fields)
+
+
+@router.post("/account/models")
+async def add_model(request: Request, asking: Asking, engine: Database) -> Response:
+    """Add a model whose predictions are uploaded."""
+    from pydantic import ValidationError
+    from starlette.concurrency import run_in_threadpool
+
+    form = await request.form()
+    given = {name: str(form.get(name, "")) for name in ("task", "name")}
+    try:
+        new = NewModel.model_validate(given)
+    except ValidationError:
+        rule = "expected 1 to 64 letters, digits, dots, dashes and underscores"
+        raise access.UnusableError(f"name: {rule}, got {given['name']!r}") from None
+    model = await run_in_threadpool(
+        api_models.add_model, new, asking, engine, request
+    )
+    return RedirectResponse(f"/models/{model['id']}", 303)
+
+
+@router.post("/models/{key}/submissions")
+async def submit(
+    request: Request, key: Key, asking: FormAsking, engine: Database
+) -> Response:
+    """Receive a form with a file of predictions."""
+    from starlette.datastructures import UploadFile
+
+    access.require(asking, "submit")
+    settings = request.app.state.settings
+    size = request.headers.get("content-length", "")
+    if not size.isdigit() or int(size) > settings.largest_upload + _MOST_FORM:
+        raise uploads.TooLargeError(
+            f"file must have at most {settings.largest_upload} bytes"
+        )
+    async with request.form(max_files=1, max_fields=4) as form:
+        access.check_csrf(asking, str(form.get(access.CSRF_FIELD, "")))
+        file, dataset = form.get("file"), str(form.get("dataset", ""))
+        if not isinstance(file, UploadFile) or not dataset.isdigit():
+            raise access.UnusableError("choose a dataset and a file")
+
+        async def parts() -> Any:
+            while part := await file.read(1 << 20):
+                yield part
+
+        made = await uploads.submit(
+            engine, settings, asking, key, int(dataset), parts()
+        )
+    return RedirectResponse(f"/submissions/{made.submission_id}", 303)
+
+
+@router.get("/login")
+def show_login(request: Request, asking: Asking) -> Response:
+    """Show the form of name and password."""
+    back = _local(request.query_params.get("next", ""))
+    return render(request, asking, "login.html", next=back, why="")
+
+
+@router.post("/login")
+async def log_in(request: Request, engine: Database) -> Response:
+    """Begin a session."""
+    from starlette.concurrency import run_in_threadpool
+
+    form = await request.form(max_files=0, max_fields=4)
+    name, password = (str(form.get(field, "")) for field in ("name", "password"))
+    back = _local(str(form.get("next", "")))
+    request.app.state.logins.count(request.client.host if request.client else "")
+
+    def open_session() -> str | None:
+        with writing(engine) as connection:
+            account = accounts.check_password(connection, name, password)
+            return account and accounts.open_session(connection, account)
+
+    token = await run_in_threadpool(open_session)
+    if token is None:
+        why = "Unknown name or wrong password."
+        return render(request, Principal(), "login.html", 401, next=back, why=why)
+    response = RedirectResponse(back or "/", 303)
+    access.set_session(response, token, request.app.state.settings)
+    return response
+
+
+@router.post("/logout")
+def log_out(asking: Asking, engine: Database) -> Response:
+    """End the session."""
+    if asking.token_id is not None:
+        with writing(engine) as connection:
+            accounts.delete_token(connection, asking.token_id)
+    response = RedirectResponse("/", 303)
+    access.forget_session(response)
+    return response
+
+
+def _local(path: str) -> str:
+    """Return a path of this server; "" for an address of another."""
+    is_local = path.startswith("/") and not path.startswith(("//", "/\\"))
+    return path if is_local and path.isprintable() else ""

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evalkit.errors import EvalkitError, StorageError
-from evalkit_services_server import api, api_accounts, api_models
+from evalkit_services_server import api, api_accounts, api_models, pages
 from evalkit_services_server.access import (
     SAFE_METHODS,
     RequestError,
@@ -68,6 +68,7 @@ def make_app(settings: Settings) -> FastAPI:
     app.state.logins = RateLimit(LOGINS_A_MINUTE)
     for part in (api, api_models, api_accounts):
         app.include_router(part.router, prefix=API)
+    app.include_router(pages.router)
     app.add_api_route("/health", health, tags=["health"])
     app.add_exception_handler(EvalkitError, _refuse)
     app.add_middleware(_Guarded, settings=settings)

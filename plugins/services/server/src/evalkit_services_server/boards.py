@@ -87,6 +87,7 @@ class Line(NamedTuple):
     cells: Sequence[Cell]
     total: Ranked
     """What the board is sorted by, with the rank."""
+    mean: Ranked
     dynascore: Ranked | None
 
 
@@ -120,6 +121,23 @@ class Board(NamedTuple):
     """Number of models on all pages."""
     pages: int
     notices: Sequence[str]
+
+    @property
+    def rounds(self) -> list[int]:
+        """Rounds that the datasets are of."""
+        return sorted({each["round"] for each in self.datasets})
+
+    @property
+    def languages(self) -> list[str]:
+        """Languages of the datasets."""
+        return sorted({x for each in self.datasets for x in each["languages"]})
+
+    @property
+    def weighted(self) -> list[str]:
+        """Datasets, and metrics of the dynascore, that can have weights."""
+        names = [column.name for column in self.columns]
+        metrics = [self.metric, *self.task["delta_metrics"]]
+        return [*names, *(metrics if self.has_dynascore else [])]
 
 
 def board(
@@ -169,6 +187,7 @@ def board(
             models[n],
             [cells.at(x, n, states) for x in range(len(choice.columns))],
             ranking.at(n),
+            rankings["mean"].at(n),
             dynascore.at(n) if dynascore else None,
         )
         for n in page
@@ -471,9 +490,7 @@ def newest_states(
     """Say how far the newest evaluation of models on datasets is."""
     query = (
         select(JOB.c.model_id, JOB.c.dataset_id, JOB.c.state)
-        .where(
-            JOB.c.model_id.in_(models), JOB.c.dataset_id.in_(datasets)
-        )
+        .where(JOB.c.model_id.in_(models), JOB.c.dataset_id.in_(datasets))
         .order_by(JOB.c.id)
     )
     return {

@@ -86,7 +86,9 @@ def model_page(connection: Connection, key: int, asking: Principal) -> Fields:
     scales = {metric: read_scale(connection, metric) for metric in metrics}
     used = [m for m in metrics if any(m in each["scores"] for each in datasets)]
     takes = asking.owns(model["account_id"]) and model["kind"] == "uploaded"
-    uploadable = [each for each in datasets if takes and _takes_uploads(connection, each)]
+    uploadable = [
+        each for each in datasets if takes and _takes_uploads(connection, each)
+    ]
     return {
         **{"model": model, "task": task, "datasets": datasets, "metrics": used},
         **{"scales": scales, "uploadable": uploadable},
@@ -105,7 +107,10 @@ def _current_scores(
     """Return the scores of all examples by the current runs of a model."""
     query = (
         select(SCORE, BOARD.c.dataset_id, DATASET.c.access)
-        .join(BOARD, (BOARD.c.run_id == SCORE.c.run_id) & (BOARD.c.metric == SCORE.c.metric))
+        .join(
+            BOARD,
+            (BOARD.c.run_id == SCORE.c.run_id) & (BOARD.c.metric == SCORE.c.metric),
+        )
         .join(DATASET, DATASET.c.id == BOARD.c.dataset_id)
         .where(BOARD.c.model_id == model, SCORE.c.tag == "")
     )
@@ -140,7 +145,9 @@ def dataset_page(connection: Connection, key: int, asking: Principal) -> Fields:
     task = one(connection, select(TASK).where(TASK.c.id == dataset["task_id"]), "task")
     parent = None
     if dataset["parent_id"] is not None:
-        parent = one(connection, query.where(DATASET.c.id == dataset["parent_id"]), what)
+        parent = one(
+            connection, query.where(DATASET.c.id == dataset["parent_id"]), what
+        )
     return {
         **{"dataset": dataset, "task": task, "versions": versions},
         **{"perturbed": perturbed, "parent": parent},

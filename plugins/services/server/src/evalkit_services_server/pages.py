@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+import logging
+from collections.abc import Callable, Coroutine, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Any
@@ -36,6 +37,8 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 FormAsking = Annotated[Principal, Depends(access.form_principal)]
 OtherRun = Annotated[int | None, Query(ge=1, lt=1 << 31)]
 
+_LOG = logging.getLogger(__name__)
+
 _MOST_FORM = 1 << 16
 """Bytes of a form beside its file."""
 
@@ -63,8 +66,8 @@ class _Page(APIRoute):
                 return RedirectResponse(f"/login?{back}", 303)
             except EvalkitError as error:
                 status = error.status if isinstance(error, RequestError) else 400
-                fields = {"status": status, "reason": str(error), "error": error}
-                return render(request, Principal(), "error.html", status, **fields)
+                fields = {"status": status, "error": error}
+                return render(request, Principal(), "error.html", fields, status)
 
         return handle_or_explain
 
@@ -87,15 +90,21 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["show"] = showing
+    environment.filters["pair"] = lambda value: (value, value)
+    environment.filters["row_pair"] = lambda row, name: (row["id"], row[name])
     return environment
 
 
 def render(
-    request: Request, asking: Principal, name: str, status: int = 200, **fields: Any
+    request: Request,
+    asking: Principal,
+    name: str,
+    fields: Mapping[str, Any],
+    status: int = 200,
 ) -> HTMLResponse:
     """Return a page made by a template."""
-    about = {"asking": asking, "path": request.url.path}
-    return HTMLResponse(templates().get_template(name).render(about | fields), status)
+    about = {"asking": asking, "path": request.url.path, **fields}
+    return HTMLResponse(templates().get_template(name).render(about), status)
 
 
 @router.get("/static/{name}")
@@ -124,7 +133,7 @@ def show_tasks(request: Request, asking: Asking, engine: Database) -> Response:
     """Show the tasks."""
     with reading(engine) as connection:
         tasks = listings.list_tasks(connection)
-    return render(request, asking, "tasks.html", tasks=tasks)
+    return render(request, asking, "tasks.html", {"tasks": tasks})
 
 
 @router.get("/tasks/{code}")
@@ -137,7 +146,7 @@ def show_board(
         task = find_task(connection, code)
         exact = asking.is_administrator
         found = board(connection, task, filters, exact=exact)
-    return render(request, asking, "board.html", board=found, task=task)
+    return render(request, asking, "board.html", {"board": found, "task": task})
 
 
 @router.get("/tasks/{code}/board.{kind}")
@@ -167,7 +176,7 @@ def show_model(
     """Show a model on all datasets of its task."""
     with reading(engine) as connection:
         fields = listings.model_page(connection, key, asking)
-    return render(request, asking, "model.html", **fields)
+    return render(request, asking, "model.html", fields)
 
 
 @router.get("/datasets/{key}")
@@ -187,8 +196,9 @@ def show_dataset(
             samples = read_samples(dataset, keys, is_withheld=hidden)
         except EvalkitError as error:
             why = "The store has no samples at present."
-            request.app.state.log.warning("%s", error)
-    return render(request, asking, "dataset.html", samples=samples, why=why, **fields)
+            _LOG.warning("%s", error)
+    fields |= {"samples": samples, "why": why}
+    return render(request, asking, "dataset.html", fields)
 
 
 @router.get("/runs/{key}")
@@ -197,14 +207,14 @@ def show_run(request: Request, key: Key, asking: Asking, engine: Database) -> Re
     with reading(engine) as connection:
         run = listings.find_run(connection, key, asking)
         scores = listings.run_scores(connection, run, asking)
-    report, problems = "", []
+    report, problems = "", []  # type: str, list[Problem]
     if not is_withheld(run["access"], asking.is_administrator):
         report = make_report(run["folder"])
     if asking.owns(run["account_id"]):
         hidden = is_withheld(run["access"], asking.is_administrator)
         problems = read_problems(run["folder"], is_withheld=hidden)
-    fields = {"report": report, "problems": problems, "scores": scores}
-    return render(request, asking, "run.html", run=run, **fields)
+    fields = {"run": run, "report": report, "problems": problems, "scores": scores}
+    return render(request, asking, "run.html", fields)
 
 
 @router.get("/compare")
@@ -226,9 +236,11 @@ def show_comparison(
         why = "Runs on private datasets are not compared, as it would tell labels."
     elif len(runs) > 1:
         report = make_report(*(run["folder"] for run in runs))
-    fields = {"first": first, "second": second, "dataset": chosen}
-    fields |= {"report": report, "why": why, "runs": runs, **choices}
-    return render(request, asking, "compare.html", **fields)
+    fields = {
+        **{"first": first, "second": second, "dataset": chosen},
+        **{"report": report, "why": why, "runs": runs, **choices},
+    }
+    return render(request, asking, "compare.html", fields)
 
 
 @router.get("/jobs")
@@ -237,7 +249,7 @@ def show_jobs(request: Request, asking: Asking, engine: Database) -> Response:
     access.require(asking, "submit")
     with reading(engine) as connection:
         jobs = listings.list_jobs(connection, asking)
-    return render(request, asking, "jobs.html", jobs=jobs)
+    return render(request, asking, "jobs.html", {"jobs": jobs})
 
 
 @router.get("/submissions/{key}")
@@ -248,7 +260,7 @@ def show_submission(
     access.require(asking, "submit")
     with reading(engine) as connection:
         fields = listings.submission_page(connection, key, asking)
-    return render(request, asking, "submission.html", **fields)
+    return render(request, asking, "submission.html", fields)
 
 
 @router.get("/account")
@@ -257,7 +269,7 @@ def show_account(request: Request, asking: Asking, engine: Database) -> Response
     access.require(asking, "submit")
     with reading(engine) as connection:
         fields = listings.account_page(connection, asking)
-    return render(request, asking, "account.html", **fields)
+    return render(request, asking, "account.html", fields)
 
 
 @router.post("/account/models")
@@ -273,9 +285,7 @@ async def add_model(request: Request, asking: Asking, engine: Database) -> Respo
     except ValidationError:
         rule = "expected 1 to 64 letters, digits, dots, dashes and underscores"
         raise access.UnusableError(f"name: {rule}, got {given['name']!r}") from None
-    model = await run_in_threadpool(
-        api_models.add_model, new, asking, engine, request
-    )
+    model = await run_in_threadpool(api_models.add_model, new, asking, engine, request)
     return RedirectResponse(f"/models/{model['id']}", 303)
 
 
@@ -313,7 +323,7 @@ async def submit(
 def show_login(request: Request, asking: Asking) -> Response:
     """Show the form of name and password."""
     back = _local(request.query_params.get("next", ""))
-    return render(request, asking, "login.html", next=back, why="")
+    return render(request, asking, "login.html", {"next": back, "why": ""})
 
 
 @router.post("/login")
@@ -329,12 +339,15 @@ async def log_in(request: Request, engine: Database) -> Response:
     def open_session() -> str | None:
         with writing(engine) as connection:
             account = accounts.check_password(connection, name, password)
-            return account and accounts.open_session(connection, account)
+            if account is None:
+                return None
+            return accounts.open_session(connection, account)
 
     token = await run_in_threadpool(open_session)
     if token is None:
         why = "Unknown name or wrong password."
-        return render(request, Principal(), "login.html", 401, next=back, why=why)
+        fields = {"next": back, "why": why}
+        return render(request, Principal(), "login.html", fields, 401)
     response = RedirectResponse(back or "/", 303)
     access.set_session(response, token, request.app.state.settings)
     return response

@@ -50,7 +50,9 @@ def make_report(*folders: str) -> str:
     for number, group in enumerate(groups):
         name = f"group-{number}"
         data[name] = tag_columns(group)
-        apart = element("p", f"{group.apart}.", class_="warning") if group.apart else None
+        apart = (
+            element("p", f"{group.apart}.", class_="warning") if group.apart else None
+        )
         parts += [apart, *(make(group, name) for make in SECTIONS)]
     held = raw_element(
         "script", script_json(data), type="application/json", id="evalkit-data"

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-import numpy as np
 from sqlalchemy import Connection, Select, func, select
-from sqlalchemy.sql.elements import ColumnElement
 
-from evalkit.catalog import metric_of
 from evalkit.errors import DataError, EvalkitError
-from evalkit.runs import find_differences
 from evalkit_services_server.access import NotFoundError
 from evalkit_services_server.filters import Filters
+from evalkit_services_server.grids import Part, Scores, kept_while_true, read_scores
 from evalkit_services_server.ranking import (
     Grid,
     Number,
@@ -35,11 +31,7 @@ from evalkit_services_server.tables import (
     SCORE,
     TASK,
 )
-from evalkit_services_server.withholding import (
-    SMALLEST_TAG,
-    is_withheld,
-    round_score,
-)
+from evalkit_services_server.withholding import SMALLEST_TAG, is_withheld
 
 PAGE_ROWS = 100
 """Models on a page."""
@@ -166,37 +158,102 @@ def board(
     """
     choice = _choose(connection, task, filters, exact)
     models = list_models(connection, task["id"])
-    cells = _Cells(connection, choice, models, exact)
-    rankings = _rankings(connection, choice, cells, models, exact)
+    scores = _read(connection, choice, models)
+    rankings = _rankings(connection, choice, scores, models)
     sort = _sort_of(filters, choice, rankings)
-    if sort == "model":
-        ranking, order = rankings["mean"], list(range(len(models)))
-    else:
-        ranking = rankings.get(sort) or _rank_alone(choice, cells.grid, models, sort)
-        order = ranking.order
+    ranking = rankings.get("mean" if sort == "model" else sort)
+    if ranking is None:
+        ranking = _rank_alone(choice, scores.ranked, sort)
+    kept = _order(filters, ranking, models, sort)
+    page = kept[(filters.page - 1) * rows :][:rows]
+    return Board(
+        task,
+        filters,
+        choice.metric,
+        choice.scale,
+        choice.metrics,
+        choice.datasets,
+        choice.tags,
+        choice.columns,
+        sort,
+        "dynascore" in rankings,
+        _lines(connection, choice, scores, rankings, ranking, models, page),
+        len(kept),
+        max(1, -(-len(kept) // rows)),
+        [*choice.notices, *_notices(choice, scores)],
+    )
+
+
+def _read(connection: Connection, choice: _Choice, models: Sequence[Fields]) -> Scores:
+    parts = [
+        Part(
+            column.dataset["id"],
+            column.tag,
+            is_withheld(column.dataset["access"], choice.exact),
+        )
+        for column in choice.columns
+    ]
+    keys = [model["id"] for model in models]
+    return read_scores(connection, choice.task["id"], choice.metric, parts, keys)
+
+
+def _order(
+    filters: Filters, ranking: Ranking, models: Sequence[Fields], sort: str
+) -> list[int]:
+    """Return the numbers of the models that are kept, those without a number last."""
+    order = range(len(models)) if sort == "model" else ranking.order
     order = order[::-1] if filters.reverse else order
     rest = sorted(set(range(len(models))).difference(order))
     text = filters.model.lower()
-    kept = [n for n in (*order, *rest) if text in models[n]["name"].lower()]
-    page = kept[(filters.page - 1) * rows :][:rows]
-    shown_datasets = {column.dataset["id"] for column in choice.columns}
-    states = newest_states(connection, [models[n]["id"] for n in page], shown_datasets)
-    dynascore = rankings.get("dynascore")
-    lines = [
+    return [n for n in (*order, *rest) if text in models[n]["name"].lower()]
+
+
+def _lines(
+    connection: Connection,
+    choice: _Choice,
+    scores: Scores,
+    rankings: Mapping[str, Ranking],
+    ranking: Ranking,
+    models: Sequence[Fields],
+    page: Sequence[int],
+) -> list[Line]:
+    """Make the rows of a page."""
+    columns, dynascore = choice.columns, rankings.get("dynascore")
+    lacking = [n for n in page if not scores.runs[:, n].all()]
+    datasets = {column.dataset["id"] for column in columns}
+    states = newest_states(connection, [models[n]["id"] for n in lacking], datasets)
+
+    def cell(column: int, model: int) -> Cell:
+        run, place = int(scores.runs[column, model]), (column, model)
+        number, reason = scores.number(*place), scores.reasons.get(place, "")
+        if not run:
+            about = models[model], columns[column].dataset
+            state = states.get((about[0]["id"], about[1]["id"]))
+            reason = state or why_not_scored(*about)
+        is_apart = place in scores.apart
+        return Cell(number, int(scores.n[place]), run or None, is_apart, reason)
+
+    return [
         Line(
             models[n],
-            [cells.at(x, n, states) for x in range(len(choice.columns))],
+            [cell(column, n) for column in range(len(columns))],
             ranking.at(n),
             rankings["mean"].at(n),
             dynascore.at(n) if dynascore else None,
         )
         for n in page
     ]
-    shown = (choice.metrics, choice.datasets, choice.tags, choice.columns, sort)
-    notices = [*choice.notices, *cells.notices]
-    name, has_dynascore = choice.metric, dynascore is not None
-    counts = has_dynascore, lines, len(kept), max(1, -(-len(kept) // rows)), notices
-    return Board(task, filters, name, choice.scale, *shown, *counts)
+
+
+def _notices(choice: _Choice, scores: Scores) -> list[str]:
+    """Say which scores are not ranked, and why."""
+    times = Counter((column, why) for (column, _), why in scores.apart.items())
+    return [
+        f"{choice.columns[column].name or 'All examples'}: {count} of "
+        f"{int((scores.runs[column] > 0).sum())} scores are not comparable with the "
+        f"others. They are shown with † and not ranked: {why}."
+        for (column, why), count in times.items()
+    ]
 
 
 def find_task(connection: Connection, code: str) -> Fields:
@@ -211,14 +268,14 @@ def find_task(connection: Connection, code: str) -> Fields:
     raise NotFoundError(f"task {code}: not found")
 
 
-def list_models(connection: Connection, task: int) -> list[Fields]:
+def list_models(connection: Connection, task: int) -> Sequence[Fields]:
     """Return the models of a task by name, without what only their owners see."""
     shown = (MODEL.c.id, MODEL.c.name, MODEL.c.kind, MODEL.c.is_trusted, MODEL.c.added)
     query = select(*shown).where(MODEL.c.task_id == task).order_by(MODEL.c.name)
     return _fields(connection, query)
 
 
-def list_datasets(connection: Connection, task: int) -> list[Fields]:
+def list_datasets(connection: Connection, task: int) -> Sequence[Fields]:
     """Return the newest version of each dataset of a task, with the round's number."""
     newest = (
         select(func.max(DATASET.c.id))
@@ -241,8 +298,8 @@ def read_scale(connection: Connection, metric: str) -> Scale:
     return Scale(*row) if row else Scale()
 
 
-def _fields(connection: Connection, query: Select[Any]) -> list[Fields]:
-    return [dict(row._mapping) for row in connection.execute(query)]
+def _fields(connection: Connection, query: Select[Any]) -> Sequence[Fields]:
+    return cast(Sequence[Fields], connection.execute(query).mappings().all())
 
 
 class _Choice(NamedTuple):
@@ -250,13 +307,12 @@ class _Choice(NamedTuple):
 
     task: Fields
     filters: Filters
+    exact: bool
     metric: str
     scale: Scale
     metrics: Sequence[str]
-    every: Sequence[Fields]
-    """The task's datasets on the board."""
     datasets: Sequence[Fields]
-    """Those that have the metric."""
+    """The task's datasets on the board that have the metric."""
     tags: Sequence[str]
     columns: Sequence[Column]
     notices: list[str]
@@ -269,9 +325,9 @@ def _choose(
     metrics = [task["perf_metric"], *task["eval_metrics"], *task["delta_metrics"]]
     metric = filters.metric or metrics[0]
     _check("metric", [metric], metrics)
-    on_board = list_datasets(connection, task["id"])
-    every = [each for each in on_board if each["board"] == "scoring"]
-    datasets = _with_metric(every, task, metric)
+    every = list_datasets(connection, task["id"])
+    on_board = [each for each in every if each["board"] == "scoring"]
+    datasets = _with_metric(on_board, task, metric)
     _check("dataset", filters.dataset, [each["name"] for each in datasets])
     kept = [each for each in datasets if _is_kept(each, filters)]
     tags = _list_tags(connection, metric, kept, exact)
@@ -294,8 +350,8 @@ def _choose(
     if filters.by == "tag" and len(tags) > _MOST_TAGS:
         notices.append(f"The first {_MOST_TAGS} of {len(tags)} tags are shown.")
     unique = [*dict.fromkeys(metrics)]
-    shown = every, datasets, tags, columns, notices
-    return _Choice(task, filters, metric, scale, unique, *shown)
+    shown = datasets, tags, columns, notices
+    return _Choice(task, filters, exact, metric, scale, unique, *shown)
 
 
 def _check(name: str, given: Sequence[str], known: Sequence[str]) -> None:
@@ -330,149 +386,30 @@ def _list_tags(
     connection: Connection, metric: str, datasets: Sequence[Fields], exact: bool
 ) -> list[str]:
     """Return the tags that the newest run of each dataset has scores of."""
+    keys = {
+        dataset["id"]: is_withheld(dataset["access"], exact) for dataset in datasets
+    }
+    sizes = kept_while_true(
+        connection, (metric, *keys), lambda: _size_tags(connection, metric, [*keys])
+    )
+    return sorted({tag for tag, key, n in sizes if n >= SMALLEST_TAG or not keys[key]})
+
+
+def _size_tags(
+    connection: Connection, metric: str, datasets: Sequence[int]
+) -> Sequence[Sequence[Any]]:
+    """Return tag, dataset and number of examples of the newest run of each dataset."""
     newest = (
         select(func.max(BOARD.c.run_id))
-        .where(BOARD.c.metric == metric, _is_of(datasets))
+        .where(BOARD.c.metric == metric, BOARD.c.dataset_id.in_(datasets))
         .group_by(BOARD.c.dataset_id)
     )
     query = (
-        select(SCORE.c.tag, DATASET.c.access, func.max(SCORE.c.n))
+        select(SCORE.c.tag, RUN.c.dataset_id, SCORE.c.n)
         .join(RUN, RUN.c.id == SCORE.c.run_id)
-        .join(DATASET, DATASET.c.id == RUN.c.dataset_id)
         .where(SCORE.c.run_id.in_(newest), SCORE.c.metric == metric, SCORE.c.tag != "")
-        .group_by(SCORE.c.tag, DATASET.c.access)
     )
-    return sorted(
-        {
-            tag
-            for tag, access, n in connection.execute(query)
-            if n >= SMALLEST_TAG or not is_withheld(access, exact)
-        }
-    )
-
-
-def _is_of(datasets: Sequence[Fields]) -> ColumnElement[bool]:
-    return BOARD.c.dataset_id.in_([each["id"] for each in datasets])
-
-
-class _Cells:
-    """The scores of a board, of all models and columns."""
-
-    def __init__(
-        self,
-        connection: Connection,
-        choice: _Choice,
-        models: Sequence[Fields],
-        exact: bool,
-    ) -> None:
-        places = {model["id"]: place for place, model in enumerate(models)}
-        columns = {(x.dataset["id"], x.tag): n for n, x in enumerate(choice.columns)}
-        shape = len(choice.columns), len(models)
-        self._values, low, high = (np.full(shape, np.nan) for _ in range(3))
-        self._n, self._runs = (np.zeros(shape, dtype=np.int64) for _ in range(2))
-        self._reasons: dict[tuple[int, int], str] = {}
-        self._columns, self._models = choice.columns, models
-        self._metric, self.notices = choice.metric, list[str]()
-        rows: dict[tuple[int, int], Any] = {}
-        for row in _read_scores(connection, choice):
-            at = columns[row.dataset_id, row.tag], places[row.model_id]
-            hidden = is_withheld(choice.columns[at[0]].dataset["access"], exact)
-            if hidden and row.tag and row.n < SMALLEST_TAG:
-                self._reasons[at] = f"withheld below {SMALLEST_TAG} examples"
-                continue
-            numbers = [row.value, row.ci_low, row.ci_high]
-            numbers = [round_score(x) for x in numbers] if hidden else numbers
-            self._values[at], low[at], high[at] = numbers
-            self._n[at], self._runs[at], rows[at] = row.n, row.run_id, row
-            if row.value is None:
-                self._reasons[at] = "withheld" if hidden else row.reason or ""
-        self._apart = self._find_apart(rows)
-        ranked = np.where(self._apart, np.nan, self._values)
-        self.grid, self._own = Grid(ranked, low, high), Grid(self._values, low, high)
-
-    def _find_apart(self, rows: Mapping[tuple[int, int], Any]) -> Any:
-        """Mark the runs that are not comparable with most of their column."""
-        apart = np.zeros(self._values.shape, dtype=bool)
-        counts = [Counter[str]() for _ in self._columns]
-        folders: dict[str, str] = {}
-        for (column, _), row in rows.items():
-            counts[column][row.comparison_key] += 1
-            folders.setdefault(row.comparison_key, row.folder)
-        metric = self._metric
-        for column, keys in enumerate(counts):
-            main, *others = (key for key, _ in keys.most_common()) if keys else [""]
-            reasons = {
-                key: why
-                for key in others
-                if (why := _difference(folders[main], folders[key], metric))
-            }
-            name = self._columns[column].name or "all examples"
-            self.notices += [
-                f"{name}: {keys[key]} of {keys.total()} scores are not comparable with "
-                f"the others. They are shown with † and not ranked: {why}."
-                for key, why in reasons.items()
-            ]
-            for at, row in rows.items() if reasons else ():
-                apart[at] |= at[0] == column and row.comparison_key in reasons
-        return apart
-
-    def at(self, column: int, place: int, states: Mapping[Any, str]) -> Cell:
-        """Return a cell."""
-        run = int(self._runs[column, place])
-        model, dataset = self._models[place], self._columns[column].dataset
-        reason = self._reasons.get((column, place), "")
-        if not run and not reason:
-            reason = states.get((model["id"], dataset["id"])) or why_not_scored(
-                model, dataset
-            )
-        return Cell(
-            self._own.number(column, place),
-            int(self._n[column, place]),
-            run or None,
-            bool(self._apart[column, place]),
-            reason,
-        )
-
-
-def _read_scores(connection: Connection, choice: _Choice) -> Any:
-    """Return the scores of the current runs in all columns."""
-    wanted = SCORE.c.tag.in_({column.tag for column in choice.columns})
-    query = (
-        select(
-            *(BOARD.c.model_id, BOARD.c.dataset_id, BOARD.c.run_id, SCORE.c.tag),
-            *(SCORE.c.n, SCORE.c.value, SCORE.c.ci_low, SCORE.c.ci_high),
-            *(SCORE.c.reason, RUN.c.comparison_key, RUN.c.folder),
-        )
-        .join(RUN, RUN.c.id == BOARD.c.run_id)
-        .join(
-            SCORE,
-            (SCORE.c.run_id == BOARD.c.run_id) & (SCORE.c.metric == BOARD.c.metric),
-        )
-        .where(
-            BOARD.c.task_id == choice.task["id"],
-            BOARD.c.metric == choice.metric,
-            _is_of([column.dataset for column in choice.columns]),
-            wanted,
-        )
-    )
-    return connection.execute(query)
-
-
-@lru_cache(maxsize=1024)
-def _difference(first: str, second: str, metric: str) -> str:
-    """Say why scores of two run folders are not comparable; "" if they are."""
-    from evalkit import read_run
-
-    try:
-        records = [read_run(folder).record for folder in (first, second)]
-    except EvalkitError as error:
-        return str(error)
-    return "; ".join(
-        str(each)
-        for each in find_differences(*records)
-        if not each.is_minor
-        and (each.field != "metric" or metric_of(metric, [each.name]))
-    )
+    return connection.execute(query).all()
 
 
 def why_not_scored(model: Fields, dataset: Fields) -> str:
@@ -502,39 +439,38 @@ def newest_states(
 def _rankings(
     connection: Connection,
     choice: _Choice,
-    cells: _Cells,
+    scores: Scores,
     models: Sequence[Fields],
-    exact: bool,
 ) -> dict[str, Ranking]:
     """Rank the models by the mean, and by the dynascore if the board has one."""
-    names = [column.name or "all examples" for column in choice.columns]
-    weights = [column.weight for column in choice.columns]
-    means = rank_means(cells.grid, weights, names, choice.scale.higher_is_better)
+    means, perf = _rank_means(choice, scores), choice.metric
     rankings, task, filters = {"mean": means}, choice.task, choice.filters
-    has_dynascore = task["delta_metrics"] and choice.metric == task["perf_metric"]
-    if not has_dynascore or filters.tag or filters.by == "tag":
+    is_whole = perf == task["perf_metric"] and not filters.tag and filters.by != "tag"
+    if not is_whole or not task["delta_metrics"]:
         return rankings
-    perf = choice.metric
     values, ways = {perf: means.values}, {perf: choice.scale.higher_is_better}
     given = {**task["weights"], **filters.weights}
     for metric in dict.fromkeys((*task["delta_metrics"], *task["weights"])):
         if metric in choice.metrics and metric != perf and given.get(metric, 1.0):
-            changed = Filters(
+            kept = Filters(
                 metric=metric, round=filters.round, language=filters.language
             )
-            other = _choose(connection, task, changed, exact)
-            grid = _Cells(connection, other, models, exact).grid
-            own = [column.name for column in other.columns]
-            count = [column.weight for column in other.columns]
-            way = other.scale.higher_is_better
-            values[metric], ways[metric] = rank_means(grid, count, own, way).values, way
+            other = _choose(connection, task, kept, choice.exact)
+            found = _rank_means(other, _read(connection, other, models)).values
+            values[metric], ways[metric] = found, other.scale.higher_is_better
     known = {name: weight for name, weight in given.items() if name in values}
-    labels = [model["name"] for model in models]
+    names = [model["name"] for model in models]
     try:
-        rankings["dynascore"] = rank_dynascores(values, ways, perf, known, labels)
+        rankings["dynascore"] = rank_dynascores(values, ways, perf, known, names)
     except EvalkitError as error:
         choice.notices.append(f"No dynascore: {error}.")
     return rankings
+
+
+def _rank_means(choice: _Choice, scores: Scores) -> Ranking:
+    names = [column.name or "all examples" for column in choice.columns]
+    weights = [column.weight for column in choice.columns]
+    return rank_means(scores.ranked, weights, names, choice.scale.higher_is_better)
 
 
 def _sort_of(filters: Filters, choice: _Choice, rankings: Mapping[str, Ranking]) -> str:
@@ -544,9 +480,7 @@ def _sort_of(filters: Filters, choice: _Choice, rankings: Mapping[str, Ranking])
     return sort
 
 
-def _rank_alone(
-    choice: _Choice, grid: Grid, models: Sequence[Fields], name: str
-) -> Ranking:
+def _rank_alone(choice: _Choice, grid: Grid, name: str) -> Ranking:
     """Rank models by one column."""
     names = [column.name for column in choice.columns]
     weights = [float(each == name) for each in names]

@@ -207,7 +207,7 @@ def show_run(request: Request, key: Key, asking: Asking, engine: Database) -> Re
     with reading(engine) as connection:
         run = listings.find_run(connection, key, asking)
         scores = listings.run_scores(connection, run, asking)
-    report, problems = "", []  # type: str, list[Problem]
+    report, problems = "", list[Any]()
     if not is_withheld(run["access"], asking.is_administrator):
         report = make_report(run["folder"])
     if asking.owns(run["account_id"]):

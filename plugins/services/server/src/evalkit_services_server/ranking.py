@@ -72,14 +72,17 @@ class Ranking:
             last = value
         return {} if self.higher_is_better is None else found
 
+    @cached_property
+    def _best(self) -> Number:
+        return self.number(self.order[0])
+
     def at(self, place: int) -> Ranked:
         """Return what a model has."""
         if not np.isfinite(self.values[place]):
             return Ranked(None, self.reason(place))
-        number, rank = self.number(place), self.ranks.get(place)
+        number, rank, best = self.number(place), self.ranks.get(place), self._best
         if rank is None or place == self.order[0]:
             return Ranked(number, rank=rank)
-        best = self.number(self.order[0])
         worse = number if self.higher_is_better else best
         better = best if self.higher_is_better else number
         return Ranked(number, "", rank, _may_be_equal(better, worse))
@@ -143,18 +146,18 @@ def rank_means(
     if used:
         values = shares @ grid.values[used]
 
+    times = (shares * len(used)).tolist()
+
     def number(place: int) -> Number:
-        parts = [grid.number(column, place) for column in used]
-        known = [part for part in parts if part is not None]
-        times = (shares * len(used)).tolist()
+        columns = (array[used, place].tolist() for array in grid)
+        parts = [*zip(times, *columns, strict=True)]
         intervals = [
-            Interval()
-            if part.low is None or part.high is None
-            else Interval(weight * part.low, weight * part.high)
-            for part, weight in zip(known, times, strict=True)
+            Interval(weight * low, weight * high)
+            if math.isfinite(low) and math.isfinite(high)
+            else Interval()
+            for weight, _, low, high in parts
         ]
-        scaled = [x.value * weight for x, weight in zip(known, times, strict=True)]
-        found = mean_of_intervals(scaled, intervals)
+        found = mean_of_intervals([part[0] * part[1] for part in parts], intervals)
         return Number(float(values[place]), found.low, found.high)
 
     def reason(place: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from evalkit_services_server.ranking import Number
@@ -11,6 +11,9 @@ from evalkit_services_server.ranking import Number
 if TYPE_CHECKING:
     from evalkit import Score
     from evalkit_services_server.boards import Scale
+
+_KEPT = 1 << 17
+"""Texts of numbers that are kept: a page has thousands."""
 
 
 @cache
@@ -26,6 +29,7 @@ def _score(scale: Scale, number: Number, n: int) -> Score:
     return shown._replace(value=value, ci_low=low, ci_high=high, n=n)
 
 
+@lru_cache(maxsize=_KEPT)
 def value(scale: Scale, number: Number, n: int = 0) -> str:
     """Return a score without its unit."""
     from evalkit_cli.commanding import show_value
@@ -33,6 +37,7 @@ def value(scale: Scale, number: Number, n: int = 0) -> str:
     return show_value(_score(scale, number, n), with_unit=False)
 
 
+@lru_cache(maxsize=_KEPT)
 def interval(scale: Scale, number: Number, n: int = 0) -> str:
     """Return the interval of a score; nothing where there is none."""
     from evalkit_cli.commanding import show_interval

@@ -25,25 +25,24 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
 import psutil
-from sqlalchemy import Engine, func, select, text
+from sqlalchemy import func, select
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "references"))
 
 from postgresql import running_cluster
 
 from evalkit_services_server import accounts, jobs
-from evalkit_services_server.database import connect, insert, migrate, now, writing
+from evalkit_services_server.database import connect, insert, migrate, writing
 from evalkit_services_server.orphans import sweep
 from evalkit_services_server.scan import scan
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import (
-    ACCOUNT,
     BOARD,
     DATASET,
     JOB,
@@ -78,7 +77,10 @@ class Site:
         given = {key: value for key, value in given.items() if value}
         self._environment = {
             **os.environ,
-            **{f"EVALKIT_SERVER_{key.upper()}": str(each) for key, each in given.items()},
+            **{
+                f"EVALKIT_SERVER_{key.upper()}": str(each)
+                for key, each in given.items()
+            },
         }
         self._log = (folder / "log").open("ab")
         self._folder = folder
@@ -167,7 +169,7 @@ def submit_until(site: Site, done: Event, chance: random.Random) -> None:
         model = add_model(site, f"model-{number}")
         for _ in range(2 if number % 3 == 0 else 1):
             rows = [
-                {"id": str(key), "label": chance.choice(LABELS)}
+                {"id": f"sent-{key:03}", "label": chance.choice(LABELS)}
                 for key in range(1, EXAMPLES + 1)
             ]
             body = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
@@ -185,7 +187,9 @@ def kill(pid: int) -> bool:
     return False
 
 
-def kill_workers(site: Site, count: int, chance: random.Random) -> None:
+def kill_workers(
+    site: Site, count: int, chance: random.Random, finish: Callable[[], None]
+) -> None:
     """Kill children, and now and then their parent, which is started again."""
     parent = site.start("work", "-j", "2")
     try:
@@ -203,7 +207,150 @@ def kill_workers(site: Site, count: int, chance: random.Random) -> None:
                 kill(parent.pid)
                 parent.wait()
                 parent = site.start("work", "-j", "2")
+        finish()
         site.wait()
     finally:
         parent.terminate()
         parent.wait()
+
+
+def kill_servers(site: Site, count: int, chance: random.Random, done: Event) -> None:
+    """Kill the server, which is started again, and let it run until the end."""
+    server = site.start("serve")
+    try:
+        for _ in range(count):
+            answers = f"http://127.0.0.1:{site.port}/health"
+            while not done.is_set():
+                with suppress(OSError), urllib.request.urlopen(answers, timeout=5):
+                    break
+                time.sleep(0.05)
+            time.sleep(chance.random() * 4)
+            kill(server.pid)
+            server.wait()
+            server = site.start("serve")
+        done.wait()
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def disturb(site: Site, kills: int, server_kills: int, seed: int) -> None:
+    """Submit, evaluate and kill, until all that was submitted is evaluated."""
+    chance, all_killed, all_ended = random.Random(seed), Event(), Event()
+    threads = [
+        Thread(target=submit_until, args=(site, all_killed, random.Random(seed))),
+        Thread(
+            target=kill_servers,
+            args=(site, server_kills, random.Random(seed), all_ended),
+        ),
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        kill_workers(site, kills, chance, lambda: finish(threads[0], all_killed))
+    finally:
+        all_killed.set()
+        all_ended.set()
+        for thread in threads:
+            thread.join()
+
+
+def finish(submitting: Thread, all_killed: Event) -> None:
+    """Let the last submission arrive."""
+    all_killed.set()
+    submitting.join()
+
+
+def replay(site: Site, former: Site) -> None:
+    """Request all jobs of another site in their order, and evaluate them."""
+    with former.engine.connect() as connection:
+        models = connection.execute(select(MODEL).order_by(MODEL.c.id)).mappings()
+        rows = connection.execute(select(SUBMISSION).order_by(SUBMISSION.c.id))
+        models, submissions = models.all(), rows.mappings().all()
+    with writing(site.engine) as connection:
+        for model in models:
+            connection.execute(insert(connection, MODEL).values(dict(model)))
+        for submission in submissions:
+            connection.execute(insert(connection, SUBMISSION).values(dict(submission)))
+            key = submission["id"]
+            pair = submission["model_id"], submission["dataset_id"]
+            jobs.request(connection, *pair, submission_id=key)
+    worker = site.start("work", "-j", "2")
+    try:
+        site.wait()
+    finally:
+        worker.terminate()
+        worker.wait()
+
+
+def check(site: Site) -> dict[str, int]:
+    """Return what was counted; each submission must have one run."""
+    sweep(site.engine, site.settings)
+    with site.engine.connect() as connection:
+        rows = connection.execute(select(SUBMISSION.c.model_id, SUBMISSION.c.sha256))
+        submitted = {tuple(row) for row in rows}
+        query = select(SUBMISSION.c.model_id, SUBMISSION.c.sha256, RUN.c.folder)
+        query = query.join_from(RUN, JOB, RUN.c.job_id == JOB.c.id)
+        query = query.join(SUBMISSION, SUBMISSION.c.id == JOB.c.submission_id)
+        runs = connection.execute(query).all()
+        figures = {
+            "submissions": connection.scalar(select(func.count(SUBMISSION.c.id))) or 0,
+            "jobs": connection.scalar(select(func.count(JOB.c.id))) or 0,
+            "further attempts": connection.scalar(select(func.sum(JOB.c.attempt - 1)))
+            or 0,
+        }
+    evaluated = [(model, sha256) for model, sha256, _ in runs]
+    folder = Path(site.settings.store, "runs")
+    written = [str(path) for path in folder.glob("*/*/*")]
+    return {
+        **figures,
+        "lost": len(submitted - {*evaluated}) + site.count("failed", "refused"),
+        "counted twice": len(evaluated) - len({*evaluated}),
+        "runs without a job": len({*written} - {run.folder for run in runs}),
+        "jobs without a run": len({run.folder for run in runs} - {*written}),
+    }
+
+
+@contextmanager
+def databases(kind: str, folders: list[Path]) -> Iterator[list[str]]:
+    """Yield the addresses of empty databases."""
+    if kind == "sqlite":
+        yield [f"sqlite:///{folder}/server.db" for folder in folders]
+        return
+    with running_cluster() as cluster:
+        yield [cluster.add_database() for _ in folders]
+
+
+def main() -> None:
+    """Kill, look, replay and compare."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--database", choices=("sqlite", "postgresql"))
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--server-kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    for kind in [given.database] if given.database else ["sqlite", "postgresql"]:
+        with tempfile.TemporaryDirectory(prefix="evalkit-server-") as name:
+            folders = [Path(name, "killed"), Path(name, "replayed")]
+            for folder in folders:
+                folder.mkdir()
+            with databases(kind, folders) as urls:
+                began = time.monotonic()
+                sites = [Site(*pair) for pair in zip(folders, urls, strict=True)]
+                disturb(sites[0], given.kills, given.server_kills, given.seed)
+                found: dict[str, Any] = check(sites[0])
+                replay(sites[1], sites[0])
+                boards = [site.board() for site in sites]
+                found["rows of the board"] = len(boards[0])
+                found["same board"] = boards[0] == boards[1] and bool(boards[0])
+                found["seconds"] = round(time.monotonic() - began)
+                print(json.dumps({"database": kind, **found}), flush=True)
+                for site in sites:
+                    site.engine.dispose()
+        wrong = ("lost", "counted twice", "runs without a job", "jobs without a run")
+        if any(found[key] for key in wrong) or not found["same board"]:
+            sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

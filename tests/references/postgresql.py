@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 
 def has_postgresql() -> bool:
@@ -36,6 +37,17 @@ class Cluster:
     def url(self) -> str:
         """SQLAlchemy's address of the first database."""
         return f"postgresql+psycopg://evalkit@127.0.0.1:{self._port}/postgres"
+
+    def add_database(self) -> str:
+        """Add an empty database, and return its address."""
+        from sqlalchemy import create_engine, text
+
+        name = f"d{uuid4().hex}"
+        engine = create_engine(self.url, isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.execute(text(f"CREATE DATABASE {name}"))
+        engine.dispose()
+        return self.url.replace("/postgres", f"/{name}")
 
     def start(self) -> None:
         """Start the server, and wait until it answers."""

@@ -282,6 +282,10 @@ class _AnyRow(BaseModel):
 
 class _Response(_AnyRow):
     id: str
+    label: Any = None
+    answer: Any = None
+    pred: Any = None
+    target: Any = None
 
 
 class BaseTaskIO(TaskIO):
@@ -321,7 +325,7 @@ class BaseTaskIO(TaskIO):
         is_default = type(self).pred_field_converter is BaseTaskIO.pred_field_converter
         if verify is not None or is_default:
             # of the object, so that a subclass can call its parent's as it was written
-            checked = _no_check if verify is None else verify
+            checked = verify or (lambda response: None)
             vars(self)["verify_response"] = _with_data(self, checked, is_default)
 
     def label_field_converter(self, example: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -342,15 +346,9 @@ _SHOWN_KEYS = ", ".join(_ANSWER_KEYS)
 
 
 def _first(row: Mapping[str, Any]) -> Any:
-    for key in _ANSWER_KEYS:
-        if key in row:
-            # dynalab's answers may be dicts, which no column keeps
-            return encode(row[key]) if isinstance(row[key], Mapping) else row[key]
-    return None
-
-
-def _no_check(response: Mapping[str, Any]) -> None:
-    pass
+    found = next((row[key] for key in _ANSWER_KEYS if row.get(key) is not None), None)
+    # dynalab's answers may be dicts, which no column keeps
+    return encode(found) if isinstance(found, Mapping) else found
 
 
 def _with_data(

@@ -187,6 +187,8 @@ def name_of(what: Any) -> str:
         ) from error
     if not isinstance(own, str):
         own = str(getattr(what, "__name__", type(what).__name__))
+        if own == "TaskIO":  # dynalab names a task after its file
+            own = Path(getattr(sys.modules.get(what.__module__), "__file__", own)).stem
         own = own.removeprefix("get_").replace("_", "-")
         own = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", own).strip("-").lower()
     if not is_component_name(own):

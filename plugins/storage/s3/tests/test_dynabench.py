@@ -30,8 +30,8 @@ class Small(BaseDataset):
             return False
         self.s3_client.put_object(
             Body="".join(json.dumps(row) + "\n" for row in ROWS).encode(),
-            Bucket=self.s3_bucket,
-            Key=self._get_data_s3_path(perturb_prefix=None),
+            Bucket=self.task.s3_bucket,
+            Key=self._get_data_s3_path(),
         )
         return True
 

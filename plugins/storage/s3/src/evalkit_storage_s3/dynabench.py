@@ -16,16 +16,18 @@ BUCKET_VARIABLE = "EVALKIT_S3_BUCKET"
 """Environment variable: the bucket of datasets whose code names none."""
 
 
+class _Task(str):
+    s3_bucket = ""
+
+
 class BaseDataset(evalkit.Dataset):
     """Base class with the interface of Dynabench's datasets.
 
-    A subclass calls `__init__` with its task and name, and implements `load(self)`,
-    which sends the examples as JSON lines to `self.s3_bucket` at
-    `self._get_data_s3_path(perturb_prefix=None)` by `self.s3_client`, and returns
-    whether it did. It is called where nothing is there yet; the examples are read from
-    there. Nothing happens when it is constructed. The bucket is `dataset_s3_bucket` of
-    `config`, else that of `EVALKIT_S3_BUCKET`. Other arguments are Dynabench's, and not
-    used.
+    A subclass calls `__init__` with its task and name. Its `load(self)` sends the
+    examples as JSON lines to `self.task.s3_bucket` at `self._get_data_s3_path()` by
+    `self.s3_client`, and returns whether it did. It is called if nothing is there. The
+    bucket is `dataset_s3_bucket` of `config`, else that of `EVALKIT_S3_BUCKET`. Other
+    arguments are Dynabench's, and not used.
     """
 
     splits: ClassVar[tuple[str, ...]] = ("test",)
@@ -45,7 +47,7 @@ class BaseDataset(evalkit.Dataset):
     ) -> None:
         super().__init__()
         found: Any = vars(self)  # of the instance, as its code says them
-        found["task"] = more.get("task_code", task) or getattr(type(self), "task", None)
+        found["task"] = _Task(more.get("task_code", task) or type(self).task)
         found["name"] = name or type(self).name
         found["round_id"] = round_id
         found["description"] = longdesc or type(self).description
@@ -54,6 +56,7 @@ class BaseDataset(evalkit.Dataset):
         self.ext = ext
         bucket = (config or {}).get("dataset_s3_bucket")
         self.s3_bucket = str(bucket or os.environ.get(BUCKET_VARIABLE, ""))
+        self.task.s3_bucket = self.s3_bucket
         found["load"] = _loader(self, self.load)
 
     @cached_property

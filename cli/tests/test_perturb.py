@@ -118,6 +118,25 @@ def test_mapped_columns_are_named_in_what_to_do_next(
     assert json.loads(sent) == {"uid": "a", "statement": "a good film"}
 
 
+def test_a_dataset_of_a_server_is_perturbed_here_and_sent_by_one_command(
+    invoke: Invoke, write_rows: Callable[..., str]
+) -> None:
+    uri = write_rows("data.2.jsonl", ROWS)  # a store keeps a later version so
+    words = ("--task", "sentiment", "--perturb-prefix", "robustness")
+    done = invoke("perturb", "--s3-uri", uri, *words, "-o", "robustness-data.jsonl")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.endswith(
+        "next, send it to the server, and request evaluations of all models:\n"
+        "  evalkit host dataset robustness-data.jsonl --original data"
+        " --perturb-prefix robustness\n"
+    )
+    again = invoke("perturb", "--s3-uri", "robustness-data.jsonl", *words)
+    assert (again.exit_code, again.stdout) == (1, "")
+    assert "is perturbed already (it has input_id)" in again.stderr
+    both = invoke("perturb", "sample-nli", "--s3-uri", uri, *words)
+    assert "--s3-uri takes no DATASET and no --data" in both.stderr
+
+
 @pytest.mark.slow
 def test_default_names(invoke: Invoke, data: str) -> None:
     perturb(invoke, "--perturbation", "loud:preset=hard", "-q")
@@ -277,13 +296,13 @@ def test_what_a_plugin_prints_goes_to_stderr(invoke: Invoke, data: str) -> None:
 
 
 def test_families_are_completed(invoke: Invoke) -> None:
-    from evalkit_cli.commands.perturb import _complete_families
     from evalkit_cli.main import cli
 
     command = cli.commands["perturb"]
+    (option,) = [each for each in command.params if each.name == "families"]
     with command.make_context("perturb", ["x", "--family", "y"]) as context:
-        found = _complete_families(context, command.params[0], "f")
-    assert found == ["fairness"]
+        found = option.shell_complete(context, "f")
+    assert [each.value for each in found] == ["fairness"]
 
 
 @pytest.mark.parametrize(

@@ -38,14 +38,14 @@ _FAMILIES = ("fairness", "robustness")
 _PRESETS = ("mild", "medium", "hard")
 
 
-def _complete_families(
-    ctx: click.Context, param: click.Parameter, incomplete: str
-) -> list[str]:
-    return [family for family in _FAMILIES if family.startswith(incomplete)]
-
-
 @click.command("perturb")
 @data_options
+@click.option(
+    "--s3-uri",
+    metavar="URI",
+    help="Dataset in the store of an evaluation server: write the rows here, and print "
+    "the command that adds them to the server.",
+)
 @click.option(
     "--perturbation",
     "perturbations",
@@ -60,7 +60,7 @@ def _complete_families(
     "families",
     multiple=True,
     metavar="NAME",
-    shell_complete=_complete_families,
+    shell_complete=lambda *words: [x for x in _FAMILIES if x.startswith(words[2])],
     help="Perturb by each installed perturbation of this family, such as fairness or "
     "robustness; repeatable.",
 )
@@ -122,6 +122,7 @@ def _complete_families(
 def perturb_command(
     dataset: str | None,
     data: str | None,
+    s3_uri: str | None,
     task: str | None,
     filters: tuple[str, ...],
     perturbations: tuple[str, ...],
@@ -158,14 +159,23 @@ def perturb_command(
             "say how to perturb: --perturbation NAME (see `evalkit list "
             "perturbations`), or --family fairness."
         )
+    if s3_uri and (dataset or data):
+        raise click.UsageError("--s3-uri takes no DATASET and no --data.")
     from evalkit import Registry
+    from evalkit.catalog import model_name
     from evalkit_cli.printing.perturbation_report import print_summary
     from evalkit_commands_perturb import perturb_dataset
 
-    name, registry = chosen_dataset(dataset, data, task), Registry()
+    name, registry = chosen_dataset(dataset, data or s3_uri, task), Registry()
     engine = load_engine(options.pop("engine"), registry)
     options["unprotected"] = _items(unprotected)
-    target = out or _default_name(name, perturbations, families)
+    default = _default_name(name, perturbations, families)
+    local, hosted = default.rpartition("/")[2], None
+    if s3_uri:
+        original = model_name(Path(s3_uri)).partition(".")[0]
+        prefix = local.partition("-")[0]
+        hosted = ["--original", original, "--perturb-prefix", prefix]
+    target = out or (local if hosted else default)
     with contextlib.ExitStack() as stack:
         # before stdout is kept from plugins
         where = stack.enter_context(stdout_copy()) if target == "-" else target
@@ -191,6 +201,7 @@ def perturb_command(
     print_summary(
         summary,
         source=data or name,
+        hosted=hosted,
         task=task,
         selection=[
             *_selection(options["split"], options["limit"], filters),

@@ -52,7 +52,8 @@ def facet_lines(
 
 def _heading(results: Sequence[PrintedResult]) -> str:
     heading = "Worst group and gap"
-    if any(_is_adjusted(score) for result in results for score in result.result.scores):
+    scores = (score for result in results for score in result.result.scores)
+    if any(score.p_adjusted not in (None, score.p_value) for score in scores):
         heading += "; p is adjusted for all facets"
     return f"{heading}:"
 
@@ -125,10 +126,6 @@ def _scores_of(result: PrintedResult, metric: str, facet: str) -> dict[str, Scor
         for score in result.result.scores
         if score.metric == metric and score.aggregate in kinds
     }
-
-
-def _is_adjusted(score: Score) -> bool:
-    return score.p_adjusted is not None and score.p_adjusted != score.p_value
 
 
 def _line(result: PrintedResult, metric: str, facet: str) -> str:

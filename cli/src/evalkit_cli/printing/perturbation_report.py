@@ -26,6 +26,7 @@ def print_summary(
     summary: PerturbationSummary,
     *,
     source: str,
+    hosted: Sequence[str] | None,
     task: str | None,
     selection: Sequence[str],
     again: bool,
@@ -46,7 +47,7 @@ def print_summary(
         _print_counts(summary)
         if not quiet:
             _print_pairs(summary, pairs, masked=summary.sensitive and not show_text)
-            _print_next(summary, source, task, selection, again=again)
+            _print_next(summary, source, hosted, task, selection, again=again)
 
 
 def _as_json(summary: PerturbationSummary, show_text: bool) -> dict[str, Any]:
@@ -62,17 +63,11 @@ def _print_counts(summary: PerturbationSummary) -> None:
     for notice in summary.notices:
         echo(f"notice: {notice}")
     rows = [["perturbation", "changed", "of", "share", "rows", "label effect"]]
-    rows += [
-        [
-            count.perturbation,
-            str(count.changed),
-            str(summary.examples),
-            f"{count.changed / summary.examples:.1%}",
-            str(count.copies),
-            count.label_effect,
-        ]
-        for count in summary.perturbations
-    ]
+    total = summary.examples
+    for count in summary.perturbations:
+        share = f"{count.changed / total:.1%}"
+        numbers = str(count.changed), str(total), share, str(count.copies)
+        rows.append([count.perturbation, *numbers, count.label_effect])
     draw(rows, "table", texts=(0, 5))
     idle = [each.perturbation for each in summary.perturbations if not each.copies]
     if idle:
@@ -101,6 +96,7 @@ def _print_pairs(summary: PerturbationSummary, pairs: int, masked: bool) -> None
 def _print_next(
     summary: PerturbationSummary,
     source: str,
+    hosted: Sequence[str] | None,
     task: str | None,
     selection: Sequence[str],
     *,
@@ -122,6 +118,10 @@ def _print_next(
     if again:
         named = "ORIGINALS"  # what these are copies of is somewhere else
     echo(f"{rows} written to {out}: look at them before you trust scores")
+    if hosted is not None:
+        echo("next, send it to the server, and request evaluations of all models:")
+        echo(f"  evalkit host dataset {out} {shlex.join(hosted)}")
+        return
     echo(f"next, let your model predict {out}, then:")
     echo(f"  evalkit eval {named} --predictions MODEL.jsonl \\")
     echo(f"    --perturbed {out} --perturbed-predictions PREDICTED.jsonl")

@@ -63,10 +63,6 @@ def perturbation_tables(
     return [effects._replace(notes=[*effects.notes, *_not_by(result)]), *tables]
 
 
-def _facets(result: PrintedResult) -> list[str]:
-    return [name for name in result.crossings if "," not in name]
-
-
 def _not_by(result: PrintedResult) -> list[str]:
     """Say by which of the groups that the user asked for there are no effects."""
     tags = {score.tag for score in result.effects.scores}
@@ -96,13 +92,14 @@ def _tables(
 ) -> Iterator[PerturbationTable]:
     """Make the table of one perturbation and metric, where it has any tags to show."""
     name, metric = about
+    facets = [facet for facet in result.crossings if "," not in facet]
     # a family's worst of all is also of tags that no copy has
     tags = [
         tag
         for tag in _worst_first(scores)
         if tag is not None
         and "perturbed" in scores[tag]
-        and (verbose or _is_of(tag, _facets(result)))
+        and (verbose or _is_of(tag, facets))
     ]
     if not tags and not verbose:
         return

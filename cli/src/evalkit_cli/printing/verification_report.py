@@ -63,7 +63,8 @@ def _no_change(found: Verification) -> str:
 def _differences(found: Verification) -> Rows:
     rows = [["metric", "of", "field", "stored", "computed"]]
     for each in found.differences[:_MOST_DIFFERENCES]:
-        numbers = [_number(value) for value in (each.stored, each.computed)]
+        pair = each.stored, each.computed
+        numbers = [NO_VALUE if value is None else f"{value:.12g}" for value in pair]
         rows.append([each.metric, _whose(each), each.field, *numbers])
     return rows
 
@@ -73,10 +74,6 @@ def _whose(found: Difference) -> str:
     if found.perturbation is None:
         return whose
     return f"{whose}, {found.computed_on} under {found.perturbation}"
-
-
-def _number(value: float | None) -> str:
-    return NO_VALUE if value is None else f"{value:.12g}"
 
 
 def _shortened(text: str | None) -> str:

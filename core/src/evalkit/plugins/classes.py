@@ -280,12 +280,9 @@ class _AnyRow(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-class _Response(_AnyRow):
-    id: str
-    label: Any = None
-    answer: Any = None
-    pred: Any = None
-    target: Any = None
+_ANSWER_KEYS = ("label", "answer", "pred", "target")
+_ANSWERS: dict[str, Any] = dict.fromkeys(_ANSWER_KEYS, (Any, None))
+_Response = create_model("_Response", __base__=_AnyRow, id=(str, ...), **_ANSWERS)
 
 
 class BaseTaskIO(TaskIO):
@@ -341,7 +338,6 @@ class BaseTaskIO(TaskIO):
         return {"id": response["id"], "pred": _first(response)}
 
 
-_ANSWER_KEYS = ("label", "answer", "pred", "target")
 _SHOWN_KEYS = ", ".join(_ANSWER_KEYS)
 
 

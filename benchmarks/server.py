@@ -195,7 +195,7 @@ def kill_workers(
     try:
         for _ in range(count):
             ended = site.count("done")
-            until = time.monotonic() + 10
+            until = time.monotonic() + 60
             while site.count("done") == ended and time.monotonic() < until:
                 time.sleep(0.02)
             time.sleep(chance.random() * 0.5)

@@ -1,116 +1,237 @@
 """The queue: each request is evaluated once, whatever ends its workers."""
 
-from collections.abc import Iterator
+import re
+import subprocess
+import sys
+import time
+from datetime import timedelta
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, Table, select
+from model_servers import Answer, Got, serving
+from sqlalchemy import select, update
 
-from evalkit import Registry, read_run
+from evalkit import read_run
 from evalkit_services_server import jobs
-from evalkit_services_server.database import connect, insert, migrate, now, writing
+from evalkit_services_server.database import now, writing
 from evalkit_services_server.evaluation import evaluate_job
-from evalkit_services_server.scan import add_dataset
-from evalkit_services_server.settings import Settings
-from evalkit_services_server.tables import (
-    ACCOUNT,
-    BOARD,
-    DATASET,
-    JOB,
-    MODEL,
-    RUN,
-    SCORE,
-    SUBMISSION,
-)
-from evalkit_services_server.tasks import add_task
+from evalkit_services_server.orphans import sweep
+from evalkit_services_server.tables import BOARD, JOB, RUN, SCORE
+
+FOREVER = Event()
+"""Never set: a worker that is not to stop."""
+
+METRICS = """
+import os, sys, time
+
+def fine(predictions, targets):
+    return 0.5
+
+def raises(predictions, targets):
+    raise ValueError("no number at all")
+
+def leaves(predictions, targets):
+    sys.exit(3)
+
+def exits(predictions, targets):
+    os._exit(3)
+
+def hangs(predictions, targets):
+    while True:
+        time.sleep(0.01)
+
+def eats(predictions, targets):
+    eaten = []
+    while True:
+        eaten.append(bytearray(os.urandom(1 << 20) * 20))
+"""
 
 
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(
-        database=f"sqlite:///{tmp_path}/server.db", store=f"{tmp_path}/store", lease=2
+def evaluate(world: Any, claim: jobs.Claim | None = None) -> str:
+    claim = claim or world.claim()
+    return evaluate_job(claim, world.settings, world.engine, FOREVER)
+
+
+def board(world: Any) -> dict[str, tuple[int, float]]:
+    """Return the current run and its score by metric."""
+    query = select(BOARD.c.metric, BOARD.c.run_id, SCORE.c.value).where(
+        SCORE.c.run_id == BOARD.c.run_id,
+        SCORE.c.metric == BOARD.c.metric,
+        SCORE.c.tag == "",
     )
+    with world.engine.connect() as connection:
+        return {name: (run, value) for name, run, value in connection.execute(query)}
 
 
-@pytest.fixture
-def engine(settings: Settings) -> Iterator[Engine]:
-    engine = connect(settings)
-    migrate(engine)
-    yield engine
-    engine.dispose()
+def expire(world: Any, job: int) -> None:
+    """Let the lease of a job end now."""
+    with writing(world.engine) as connection:
+        past = now(connection) - timedelta(seconds=1)
+        connection.execute(update(JOB).where(JOB.c.id == job).values(leased_until=past))
 
 
-def add(connection: Connection, table: Table, **values: object) -> int:
-    made = insert(connection, table).values(values).returning(table.c.id)
-    key: int = connection.execute(made).scalar_one()
-    return key
-
-
-@pytest.fixture
-def dataset(settings: Settings, engine: Engine) -> int:
-    with writing(engine) as connection:
-        add_task(connection, "sentiment")
-    name = "sample-sentiment"
-    assert add_dataset(engine, settings, name, name).outcome == "added"
-    with writing(engine) as connection:
-        found: int = connection.execute(select(DATASET.c.id)).scalar_one()
-    return found
-
-
-def add_model(connection: Connection, name: str) -> int:
-    moment = now(connection)
-    account = dict(name=f"owner of {name}", role="submitter", created=moment)
-    model = dict(task_id=1, name=name, kind="uploaded", added=moment)
-    return add(
-        connection, MODEL, account_id=add(connection, ACCOUNT, **account), **model
-    )
-
-
-def submit(connection: Connection, model: int, dataset: int, path: Path) -> int:
-    return add(
-        connection,
-        SUBMISSION,
-        model_id=model,
-        dataset_id=dataset,
-        uri=str(path),
-        sha256=path.stem,
-        size=1,
-        received=now(connection),
-    )
-
-
-def predictions(name: str) -> Path:
-    dataset = Registry().load("datasets", "sample-sentiment")
-    found: Path = dataset.attributes["example_predictions"][name]
-    return found
-
-
-def test_uploaded_predictions_are_evaluated_once(
-    settings: Settings, engine: Engine, dataset: int
-) -> None:
-    with writing(engine) as connection:
-        model = add_model(connection, "vader")
-        assert jobs.request(connection, model, dataset) is None
-        submit(connection, model, dataset, predictions("vader"))
-        job = jobs.request(connection, model, dataset)
-        assert job is not None
-        assert jobs.request(connection, model, dataset) is None
-    claim = jobs.claim(engine, "one", settings.lease)
-    assert claim is not None
-    assert jobs.claim(engine, "two", settings.lease) is None
-    assert evaluate_job(claim, settings, engine, Event()) == "done"
-    with engine.connect() as connection:
-        job_row = connection.execute(select(JOB)).mappings().one()
-        assert (job_row["state"], job_row["attempt"]) == ("done", 1)
-        run = connection.execute(select(RUN)).mappings().one()
-        assert read_run(run["folder"]).run_id == run["run_id"]
-        query = select(BOARD.c.metric, SCORE.c.value).order_by(BOARD.c.metric)
-        query = query.where(
-            SCORE.c.run_id == BOARD.c.run_id,
-            SCORE.c.metric == BOARD.c.metric,
-            SCORE.c.tag == "",
-        )
-        scores = {metric: value for metric, value in connection.execute(query)}
+def test_what_is_requested_twice_is_evaluated_once(world: Any) -> None:
+    model = world.add_model("vader")
+    with writing(world.engine) as connection:
+        assert jobs.request(connection, model, world.dataset) is None
+    job = world.submit(model, world.predictions["vader"])
+    assert job is not None
+    assert world.submit(model, world.predictions["vader"]) is None
+    claim = world.claim()
+    assert jobs.claim(world.engine, "two", 2) is None
+    assert evaluate(world, claim) == "done"
+    (row,) = world.rows(JOB)
+    assert (row["state"], row["attempt"], row["reason"]) == ("done", 1, None)
+    (run,) = world.rows(RUN)
     stored = read_run(run["folder"])
-    assert scores == {name: stored[name].value for name in ("accuracy", "macro-f1")}
+    assert stored.run_id == run["run_id"]
+    expected = {name: (1, stored[name].value) for name in ("accuracy", "macro-f1")}
+    assert board(world) == expected
+
+
+def test_the_board_shows_the_latest_request(world: Any) -> None:
+    model = world.add_model("vader")
+    for name in ("vader", "afinn"):
+        world.submit(model, world.predictions[name])
+    first, second = world.claim(), world.claim("two")
+    assert evaluate(world, second) == "done"
+    latest = board(world)
+    assert evaluate(world, first) == "done"
+    assert board(world) == latest
+    with writing(world.engine) as connection:
+        assert jobs.request(connection, model, world.dataset, again=True)
+        assert jobs.request(connection, model, world.dataset, again=True) is None
+
+
+def test_refused_predictions_are_a_result(world: Any, tmp_path: Path) -> None:
+    lines = world.predictions["vader"].read_text().splitlines()
+    path = tmp_path / "short.jsonl"
+    path.write_text("\n".join(lines[1:]))
+    world.submit(world.add_model("short"), path)
+    assert evaluate(world) == "refused"
+    (job,), (run,) = world.rows(JOB), world.rows(RUN)
+    assert "1 example" in job["reason"]
+    assert run["is_refused"]
+    assert run["counts"]["missing"] == 1
+    assert board(world) == {}
+
+
+def test_a_lease_that_is_lost_while_writing_changes_nothing(world: Any) -> None:
+    job = world.submit(world.add_model("vader"), world.predictions["vader"])
+    first = world.claim()
+    expire(world, job)
+    second = world.claim("two")
+    assert second.attempt == 2
+    assert evaluate(world, first) == "waiting"
+    assert not jobs.beat(world.engine, first, 2, "writing", None)
+    assert world.rows(RUN) == []
+    assert evaluate(world, second) == "done"
+    (run,) = world.rows(RUN)
+    assert run["attempt"] == 2
+    runs = Path(world.settings.store, "runs")
+    assert [path.name for path in runs.iterdir()] == [f"{job}-2"]
+    (runs / f"{job}-1").mkdir()
+    assert sweep(world.engine, world.settings) == [f"{job}-1"]
+    assert [path.name for path in runs.iterdir()] == [f"{job}-2"]
+
+
+def test_a_job_that_ends_its_workers_fails(world: Any) -> None:
+    job = world.submit(world.add_model("vader"), world.predictions["vader"])
+    for _ in range(jobs.MOST_LOSSES):
+        world.claim()
+        expire(world, job)
+    assert jobs.claim(world.engine, "last", 2) is None
+    (row,) = world.rows(JOB)
+    assert row["state"] == "failed"
+    assert row["reason"] == "the evaluation ended its worker 5 times without a word"
+
+
+def test_a_store_that_cannot_be_written_is_tried_again(world: Any) -> None:
+    job = world.submit(world.add_model("vader"), world.predictions["vader"])
+    runs = Path(world.settings.store, "runs")
+    runs.write_text("in the way")
+    assert evaluate(world) == "waiting"
+    (row,) = world.rows(JOB)
+    assert "tried again" in row["reason"]
+    assert jobs.claim(world.engine, "two", 2) is None, "it waits for a while"
+    runs.unlink()
+    expire(world, job)
+    assert evaluate(world) == "done"
+
+
+def test_models_are_asked(world: Any) -> None:
+    def answer(got: Got) -> Answer:
+        if is_away.is_set():
+            return Answer(status=404)
+        return Answer({"id": got.body["uid"], "label": "neutral"})
+
+    is_away = Event()
+    with serving(answer) as server:
+        address = server.url.removeprefix("http://").partition("/")[0]
+        world.settings.endpoints = (f"http://{address}",)
+        endpoint = {"model": "http", "parameters": {"url": server.url}}
+        model = world.add_model("constant", kind="asked", endpoint=endpoint)
+        with writing(world.engine) as connection:
+            job = jobs.request(connection, model, world.dataset)
+        is_away.set()
+        assert evaluate(world) == "waiting", world.rows(JOB)[0]["reason"]
+        assert "asked again: models/http" in world.rows(JOB)[0]["reason"]
+        is_away.clear()
+        expire(world, job)
+        assert evaluate(world) == "done"
+    assert board(world)["accuracy"][0] == 1
+
+
+def run_workers(world: Any, count: int) -> subprocess.Popen[bytes]:
+    """Start workers over a world's database, in a process of their own."""
+    given = world.settings.model_dump_json(exclude={"secret"})
+    program = (
+        "from evalkit_services_server.settings import Settings\n"
+        "from evalkit_services_server.workers import work\n"
+        f"if __name__ == '__main__': work(Settings.model_validate_json({given!r}), "
+        f"{count})\n"
+    )
+    script = Path(world.settings.store, "work.py")
+    script.write_text(program)
+    return subprocess.Popen([sys.executable, str(script)])
+
+
+def wait(world: Any, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while any(row["ended"] is None for row in world.rows(JOB)):
+        assert time.monotonic() < until, [dict(row) for row in world.rows(JOB)]
+        time.sleep(0.1)
+
+
+@pytest.mark.slow
+def test_plugins_that_fail_end_only_their_jobs(world: Any, tmp_path: Path) -> None:
+    file = tmp_path / "metrics.py"
+    file.write_text(METRICS)
+    world.settings.job_seconds = 10
+    world.settings.job_bytes = 600 << 20
+    reasons = {
+        "raises": "failed.*no number at all",
+        "leaves": "failed.*SystemExit",
+        "exits": "failed the evaluation ended its process with the exit code 3",
+        "hangs": "failed the evaluation took longer than 10 s",
+        "eats": "failed the evaluation used more than 600 MiB",
+        "fine": "done None",
+    }
+    for name in reasons:
+        model = world.add_model(name)
+        world.submit(model, world.predictions["vader"])
+        world.rows(JOB)
+        with writing(world.engine) as connection:
+            metrics = ["accuracy", f"{file}:{name}"]
+            of_model = update(JOB).where(JOB.c.model_id == model)
+            connection.execute(of_model.values(metrics=metrics))
+    parent = run_workers(world, 2)
+    try:
+        wait(world, 120)
+    finally:
+        parent.terminate()
+        assert parent.wait(60) == 0
+    for job, (name, pattern) in zip(world.rows(JOB), reasons.items(), strict=True):
+        assert re.match(pattern, f"{job['state']} {job['reason']}"), name

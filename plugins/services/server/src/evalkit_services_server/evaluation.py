@@ -23,7 +23,6 @@ from evalkit.errors import (
     StorageError,
 )
 from evalkit_models_base import Asked, Predicted, predict
-from evalkit_models_base.limits import AskingEnded
 from evalkit_services_server import jobs
 from evalkit_services_server.database import insert, now, reading, writing
 from evalkit_services_server.datasets import stored_dataset
@@ -247,7 +246,9 @@ def ask(
                 asked=Asked(is_cached=False),
                 progress=progress,
             )
-        except AskingEnded as error:
+        except (CancelledError, StorageError):
+            raise
+        except EvalkitError as error:
             raise UnavailableError(str(error)) from error
 
 

@@ -37,7 +37,7 @@ from evalkit_services_server.tables import (
 )
 
 MODELS, DATASETS, TAGS = 1000, 50, 13
-READERS, UPLOADS, PORT = 100, 10, 8731
+READERS, UPLOADS, ROWS, PORT = 100, 10, 10_000, 8731
 
 
 def fill(engine: Engine, models: int, datasets: int, tags: int) -> str:
@@ -175,7 +175,7 @@ def _timed(address: str) -> float:
 
 def _upload(address: str, token: str, model: int) -> float:
     start = time.perf_counter()
-    rows = "".join(f'{{"id": "{n}", "label": "neutral"}}\n' for n in range(100_000))
+    rows = "".join(f'{{"id": "{n}", "label": "neutral"}}\n' for n in range(ROWS))
     httpx.post(
         f"{address}/api/v1/models/{model}/submissions?dataset=1",
         content=rows.encode(),

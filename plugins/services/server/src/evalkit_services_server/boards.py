@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
+import numpy as np
 from sqlalchemy import Connection, Select, func, select
 
 from evalkit.errors import DataError, EvalkitError
@@ -164,7 +165,8 @@ def board(
     ranking = rankings.get("mean" if sort == "model" else sort)
     if ranking is None:
         ranking = _rank_alone(choice, scores.ranked, sort)
-    kept = _order(filters, ranking, models, sort)
+    known = np.isfinite(scores.grid.values).sum(axis=0).tolist()
+    kept = _order(filters, ranking, models, sort, known)
     page = kept[(filters.page - 1) * rows :][:rows]
     return Board(
         task,
@@ -198,14 +200,19 @@ def _read(connection: Connection, choice: _Choice, models: Sequence[Fields]) -> 
 
 
 def _order(
-    filters: Filters, ranking: Ranking, models: Sequence[Fields], sort: str
+    filters: Filters,
+    ranking: Ranking,
+    models: Sequence[Fields],
+    sort: str,
+    known: Sequence[int],
 ) -> list[int]:
-    """Return the numbers of the models that are kept, those without a number last."""
+    """Return the numbers of the models that are kept, the least known last."""
     order = range(len(models)) if sort == "model" else ranking.order
     order = order[::-1] if filters.reverse else order
-    rest = sorted(set(range(len(models))).difference(order))
+    rest = set(range(len(models))).difference(order)
+    last = sorted(rest, key=lambda n: (-known[n], n))
     text = filters.model.lower()
-    return [n for n in (*order, *rest) if text in models[n]["name"].lower()]
+    return [n for n in (*order, *last) if text in models[n]["name"].lower()]
 
 
 def _lines(
@@ -456,8 +463,11 @@ def _rankings(
                 metric=metric, round=filters.round, language=filters.language
             )
             other = _choose(connection, task, kept, choice.exact)
-            found = _rank_means(other, _read(connection, other, models)).values
-            values[metric], ways[metric] = found, other.scale.higher_is_better
+            if other.columns:
+                found = _rank_means(other, _read(connection, other, models)).values
+                values[metric], ways[metric] = found, other.scale.higher_is_better
+    if len(values) < 2:
+        return rankings
     known = {name: weight for name, weight in given.items() if name in values}
     names = [model["name"] for model in models]
     try:
@@ -468,9 +478,8 @@ def _rankings(
 
 
 def _rank_means(choice: _Choice, scores: Scores) -> Ranking:
-    names = [column.name or "all examples" for column in choice.columns]
     weights = [column.weight for column in choice.columns]
-    return rank_means(scores.ranked, weights, names, choice.scale.higher_is_better)
+    return rank_means(scores.ranked, weights, choice.scale.higher_is_better)
 
 
 def _sort_of(filters: Filters, choice: _Choice, rankings: Mapping[str, Ranking]) -> str:
@@ -482,6 +491,5 @@ def _sort_of(filters: Filters, choice: _Choice, rankings: Mapping[str, Ranking])
 
 def _rank_alone(choice: _Choice, grid: Grid, name: str) -> Ranking:
     """Rank models by one column."""
-    names = [column.name for column in choice.columns]
-    weights = [float(each == name) for each in names]
-    return rank_means(grid, weights, names, choice.scale.higher_is_better)
+    weights = [float(column.name == name) for column in choice.columns]
+    return rank_means(grid, weights, choice.scale.higher_is_better)

@@ -122,7 +122,6 @@ class Grid(NamedTuple):
 def rank_means(
     grid: Grid,
     weights: Sequence[float],
-    names: Sequence[str],
     higher_is_better: bool | None,
 ) -> Ranking:
     """Rank models by weighted means of columns.
@@ -133,7 +132,6 @@ def rank_means(
     Args:
         grid: The scores.
         weights: Weights of the columns; those of weight 0 do not count.
-        names: Names of the columns.
         higher_is_better: Direction of the scores.
 
     Returns:
@@ -163,9 +161,8 @@ def rank_means(
     def reason(place: int) -> str:
         if not used:
             return "no column has a weight"
-        lacking = [names[n] for n in used if not np.isfinite(grid.values[n, place])]
-        shown = ", ".join(lacking[:3]) + (" …" if len(lacking) > 3 else "")
-        return f"no score on {len(lacking)} of {len(used)}: {shown}"
+        known = int(np.isfinite(grid.values[used, place]).sum())
+        return f"{known} of {len(used)} scores"
 
     return Ranking(values, higher_is_better, number, reason)
 

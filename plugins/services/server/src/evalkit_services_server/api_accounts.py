@@ -84,14 +84,14 @@ def change_account(
 @router.post("/tokens", response_model=CreatedToken, status_code=201, tags=["tokens"])
 def add_token(given: NewToken, asking: Asking, engine: Database) -> Any:
     """Add a token that may do as much as who asks, or less."""
-    account = asking.own_id
+    access.require(asking, "submit")
     beyond = sorted({*given.scopes} - asking.scopes)
     if beyond:
         raise RequestError(f"{asking.name} has not the scope {beyond[0]!r}", 403)
     with writing(engine) as connection:
         expires = given.days and now(connection) + timedelta(days=given.days)
         token = accounts.create_token(
-            connection, account, given.label, given.scopes, expires or None
+            connection, asking.own_id, given.label, given.scopes, expires or None
         )
     return {"token": token}
 
@@ -99,6 +99,7 @@ def add_token(given: NewToken, asking: Asking, engine: Database) -> Any:
 @router.delete("/tokens/{key}", status_code=204, tags=["tokens"])
 def delete_token(key: Key, asking: Asking, engine: Database) -> Response:
     """End a token or session of one's own."""
+    access.require(asking, "submit")
     with writing(engine) as connection:
         TOKENS.find(connection, asking, key)
         accounts.delete_token(connection, key)

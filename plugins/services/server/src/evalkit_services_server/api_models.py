@@ -153,6 +153,7 @@ _OCTETS = {"schema": {"type": "string", "format": "binary"}}
     response_model=SUBMISSIONS.answer,
     status_code=201,
     tags=["submissions"],
+    max_body_size=uploads.UNLIMITED,
     openapi_extra={
         "requestBody": {
             "required": True,

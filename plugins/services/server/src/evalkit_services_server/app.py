@@ -28,6 +28,9 @@ from evalkit_services_server.settings import Settings
 
 API = "/api/v1"
 SHORTEST_SECRET = 32
+LARGEST_BODY = 1 << 20
+"""Bytes of a request other than an upload."""
+
 LOGINS_A_MINUTE = 10
 
 HEADERS = {
@@ -58,6 +61,7 @@ def make_app(settings: Settings) -> FastAPI:
     check_exposure(settings)
     app = FastAPI(
         title="evalkit",
+        max_body_size=LARGEST_BODY,
         docs_url=None,
         redoc_url=None,
         openapi_url=f"{API}/openapi.json",

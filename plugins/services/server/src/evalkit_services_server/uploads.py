@@ -10,7 +10,7 @@ import errno
 import hashlib
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator
-from gzip import BadGzipFile, GzipFile
+from gzip import GzipFile
 from io import BufferedReader, RawIOBase
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -40,8 +40,14 @@ from evalkit_services_server.limits import spend
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import DATASET, MODEL, ROUND, SUBMISSION, TASK
 
+UNLIMITED = 1 << 40
+"""Size of a request by HTTP; the file in it has a limit of its own."""
+
 MOST_PROBLEMS = 100
 """Problems after which the rest of a file is not read."""
+
+MOST_BLANK = 100_000
+"""Blank lines that are skipped."""
 
 MOST_UPLOADS = 32
 """Uploads at once; further ones wait."""
@@ -72,7 +78,6 @@ class Received(NamedTuple):
     path: Path
     sha256: str
     size: int
-    rows: int
 
 
 class Submitted(NamedTuple):
@@ -205,7 +210,9 @@ def _row_check(target: _Target) -> CheckRow:
         except ValidationError as error:
             for found in error.errors(include_url=False, include_context=False):
                 field = ".".join(map(str, found["loc"])) or "(row)"
-                yield field, found["msg"], found["input"]
+                is_missing = found["type"] == "missing"
+                rule = "is required" if is_missing else found["msg"]
+                yield field, rule, None if is_missing else found["input"]
 
     return check
 
@@ -220,7 +227,7 @@ async def _receive(
         except TimeoutError:
             raise RequestError(f"nothing arrived for {SILENCE:g} s", 408) from None
 
-    stream = _Parts(lambda: from_thread.run(next_part))
+    stream = _Parts(lambda: from_thread.run(next_part), settings.largest_upload)
     return await to_thread.run_sync(
         receive, stream, path, check, settings, limiter=_UPLOADS
     )
@@ -239,52 +246,53 @@ def receive(
 
     Raises:
         UnusableError: Some lines break rules; it names the first hundred.
-        TooLargeError: The file is too large.
-        RequestError: The disk is full.
+        RequestError: The file is too large, or the disk is full.
     """
-    lines, problems, rows = _Lines(settings), [], 0
-    digest = hashlib.sha256()
+    lines, problems, digest = _Lines(settings), [], hashlib.sha256()
     try:
         with path.open("wb") as file:
-            for number, line in lines.split(_unpacked(stream)):
+            for line in lines.split(_unpacked(stream)):
                 digest.update(line)
                 file.write(line)
-                if not line.strip():
-                    continue
-                rows += 1
                 for field, rule, value in _problems(line, check):
-                    problem = {"line": number, "field": field, "rule": rule}
+                    problem = {"line": lines.number, "field": field, "rule": rule}
                     problems.append({**problem, "value": _shown(value)})
                 if len(problems) >= MOST_PROBLEMS:
                     break
-    except (EOFError, zlib.error, BadGzipFile, pyarrow.ArrowException) as error:
+    except (EOFError, zlib.error, OSError) as error:
+        number = getattr(error, "errno", None)
+        if number in (errno.ENOSPC, errno.EDQUOT):
+            raise RequestError("the server has no space left", 507) from None
+        if number is not None:
+            raise
         raise UnusableError(f"compressed data is corrupt: {error}") from None
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise RequestError(
-                "the server has no space left for this file", 507
-            ) from None
-        raise
-    if not rows:
+    if lines.number == lines.blank:
         raise UnusableError("file is empty, expected a prediction on each line")
     if problems:
+        is_cut = len(problems) >= MOST_PROBLEMS
         count = count_of(len(problems), "problem")
-        more = " at least" if len(problems) >= MOST_PROBLEMS else ""
-        raise UnusableError(f"predictions have{more} {count}", problems[:MOST_PROBLEMS])
-    return Received(path, digest.hexdigest(), lines.size, rows)
+        have = "have at least" if is_cut else "have"
+        raise UnusableError(f"predictions {have} {count}", problems[:MOST_PROBLEMS])
+    return Received(path, digest.hexdigest(), lines.size)
 
 
 class _Parts(RawIOBase):
     """The parts of a file as a stream that is read."""
 
-    def __init__(self, next_part: Callable[[], bytes]) -> None:
+    def __init__(self, next_part: Callable[[], bytes], largest: int) -> None:
         self._next, self._rest = next_part, b""
+        self._left = largest
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        part = self._rest or self._next()
+        part = self._rest
+        if not part:
+            part = self._next()
+            self._left -= len(part)
+            if self._left < 0:
+                raise TooLargeError("file is too large")
         view = memoryview(buffer)
         size = min(len(part), len(view))
         view[:size] = part[:size]
@@ -308,29 +316,35 @@ class _Lines:
 
     def __init__(self, settings: Settings) -> None:
         self._largest, self._longest = settings.largest_upload, settings.longest_line
-        self.size = 0
+        self.size = self.number = self.blank = 0
 
-    def split(self, parts: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
-        number, rest = 0, b""
+    def split(self, parts: Iterator[bytes]) -> Iterator[bytes]:
+        rest = b""
         for part in parts:
             self.size += len(part)
             if self.size > self._largest:
                 raise TooLargeError(f"file exceeds {self._largest:,} bytes, unpacked")
             *lines, rest = (rest + part).split(b"\n")
-            for line in lines:
-                number += 1
-                yield number, self._checked(number, line) + b"\n"
-            self._checked(number + 1, rest)
+            yield from (self._counted(line) + b"\n" for line in lines)
+            if len(rest) > self._longest:
+                self._counted(rest)
         if rest:
-            yield number + 1, rest
+            yield self._counted(rest)
 
-    def _checked(self, number: int, line: bytes) -> bytes:
+    def _counted(self, line: bytes) -> bytes:
+        self.number += 1
         if len(line) > self._longest:
-            raise TooLargeError(f"line {number}: exceeds {self._longest:,} bytes")
+            raise TooLargeError(f"line {self.number}: exceeds {self._longest:,} bytes")
+        if not line.strip():
+            self.blank += 1
+            if self.blank > MOST_BLANK:
+                raise UnusableError(f"more than {MOST_BLANK:,} blank lines")
         return line
 
 
 def _problems(line: bytes, check: CheckRow) -> Iterator[tuple[str, str, Any]]:
+    if not line.strip():
+        return
     try:
         row = from_json(line, allow_inf_nan=False)
     except ValueError as error:

@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import httpx2
@@ -14,11 +15,14 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Connection, Table, select
 
 from evalkit.errors import EvalkitError
-from evalkit_services_server import access, accounts, uploads
+from evalkit_services_server import access, accounts, jobs, uploads
 from evalkit_services_server.app import make_app
 from evalkit_services_server.database import connect, migrate, now, writing
+from evalkit_services_server.evaluation import evaluate_job
+from evalkit_services_server.scan import add_dataset
 from evalkit_services_server.settings import Settings
-from evalkit_services_server.tables import ACCOUNT, DATASET, JOB, ROUND, SCAN, TASK
+from evalkit_services_server.tables import ACCOUNT, DATASET, JOB, ROUND, SCAN
+from evalkit_services_server.tasks import add_task
 
 
 def add(connection: Connection, table: Table, **values: object) -> int:
@@ -40,23 +44,16 @@ class Server:
         migrate(self.engine)
         self.tokens: dict[str, str] = {}
         with writing(self.engine) as connection:
+            self.task = add_task(connection, "sentiment")
+        name = "sample-sentiment"
+        assert add_dataset(self.engine, self.settings, name, name).outcome == "added"
+        self.dataset = 1
+        with writing(self.engine) as connection:
             self._fill(connection)
         self.client = TestClient(make_app(self.settings), base_url="http://testserver")
 
     def _fill(self, connection: Connection) -> None:
         moment = now(connection)
-        self.task = add(
-            connection,
-            TASK,
-            code="sentiment",
-            component="sentiment",
-            input_keys=["uid", "statement"],
-            perf_metric="accuracy",
-            eval_metrics=["macro-f1"],
-            delta_metrics=[],
-            weights={},
-            changed=moment,
-        )
         dataset = {
             "task_id": self.task,
             "version": "1",
@@ -65,10 +62,9 @@ class Server:
             "languages": ["en"],
             "added": moment,
         }
-        self.dataset, self.private, self.hidden = (
+        self.private, self.hidden = (
             add(connection, DATASET, name=name, access=access, board=board, **dataset)
             for name, access, board in (
-                ("sample-sentiment", "open", "scoring"),
                 ("private-sentiment", "inputs-private", "scoring"),
                 ("hidden-sentiment", "open", "hidden"),
             )
@@ -153,6 +149,11 @@ RULES: dict[str, tuple[str, str | None, Any]] = {
     "POST /models": (LOGIN, None, {"task": "sentiment", "name": "new"}),
     "PATCH /models/{key}": (HOST, "model", {"is_trusted": True}),
     "POST /models/{key}/submissions": (OWN, "model", b'{"id":1,"label":"positive"}'),
+    "GET /runs": (PUBLIC, None, None),
+    "GET /runs/{key}": (PUBLIC, "run", None),
+    "GET /runs/{key}/scores": (PUBLIC, "run", None),
+    "GET /runs/{key}/problems": (OWN, "run", None),
+    "GET /tasks/{code}/board": (PUBLIC, "sentiment", None),
     "GET /submissions": (LOGIN, None, None),
     "GET /submissions/{key}": (OWN, "submission", None),
     "GET /jobs": (LOGIN, None, None),
@@ -204,11 +205,15 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Things]:
         moment = now(connection)
         scan = add(connection, SCAN, name="n", outcome="added", at=moment)
         opened = add(connection, ROUND, task_id=server.task, number=1, state="open")
-    job = server.ask("ada", "GET", f"/jobs?submission={submission}").json()[0]["id"]
+    claim = jobs.claim(server.engine, "worker", 60)
+    assert claim
+    evaluate_job(claim, server.settings, server.engine, Event())
+    job = server.ask("ada", "GET", f"/jobs?submission={submission}").json()[0]
     keys = {
         **{"sentiment": "sentiment", "dataset": server.dataset, "model": model},
-        **{"submission": submission, "job": job, "account": 1, "scan": scan},
+        **{"submission": submission, "job": job["id"], "account": 1, "scan": scan},
         "round": opened,
+        "run": job["run_id"],
     }
     yield server, keys
     server.client.close()
@@ -285,7 +290,7 @@ def zst(data: bytes) -> bytes:
 MIB = 1 << 20
 ROW = b'{"id": 1, "label": "positive"}'.ljust(MIB - 1) + b"\n"
 REFUSED = {
-    "a line without end": (lambda: (b"x" * MIB for _ in range(64)), 413, "line 1"),
+    "a line without end": (lambda: (b"x" * MIB for _ in range(8)), 413, "line 1"),
     "gzip bomb": (lambda: gzip.compress(ROW * 64), 413, "unpacked"),
     "zstd bomb": (lambda: zst(ROW * 64), 413, "unpacked"),
     "blank lines without end": (lambda: zst(b"\n" * 8 * MIB), 422, "blank lines"),

@@ -14,10 +14,12 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import AfterValidator, ConfigDict, create_model
 from sqlalchemy import Column, Connection, Engine, Select, Table, func, select, update
 
-from evalkit_services_server import access, rounds, tasks
+from evalkit_services_server import access, exports, rounds, tasks
 from evalkit_services_server.access import NotFoundError, Principal
 from evalkit_services_server.api_types import ChangedDataset, ChangedRound, ChangedTask
+from evalkit_services_server.boards import board
 from evalkit_services_server.database import reading, writing
+from evalkit_services_server.filters import Filters
 from evalkit_services_server.tables import DATASET, ROUND, SCAN, TASK
 
 LARGEST_KEY = (1 << 31) - 1
@@ -195,6 +197,21 @@ SCANS = offer(
         "scans", SCAN, "administer", lambda _asking: select(SCAN), answer("Scan", SCAN)
     ),
 )
+
+
+@router.get("/tasks/{code}/board", tags=["tasks"], response_model=dict[str, Any])
+def show_board(request: Request, code: Code, asking: Asking, engine: Database) -> Any:
+    """Show the board of a task; the query is that of its page.
+
+    Beside `metric`, `tag`, `by`, `dataset`, `round`, `language`, `model`, `sort`,
+    `reverse` and `page`, `w.NAME` is the weight of a dataset or metric.
+    """
+    access.require(asking, "read")
+    filters = Filters.parse(request.query_params.multi_items())
+    with reading(engine) as connection:
+        task = TASKS.find(connection, asking, code)
+        found = board(connection, task, filters, exact=asking.is_administrator)
+    return exports.board_json(found)
 
 
 @router.patch("/tasks/{code}", response_model=TASKS.answer, tags=["tasks"])

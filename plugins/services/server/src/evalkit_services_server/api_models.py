@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -9,8 +10,17 @@ from sqlalchemy import Select, select, update
 from sqlalchemy.exc import IntegrityError
 from starlette.concurrency import run_in_threadpool
 
-from evalkit_services_server import access, endpoints, jobs, requests, uploads
-from evalkit_services_server.access import Principal, RequestError
+from evalkit.runs import problem_line
+from evalkit_services_server import (
+    access,
+    endpoints,
+    jobs,
+    listings,
+    requests,
+    run_pages,
+    uploads,
+)
+from evalkit_services_server.access import NotFoundError, Principal, RequestError
 from evalkit_services_server.api import (
     DATASETS,
     LARGEST_KEY,
@@ -30,10 +40,13 @@ from evalkit_services_server.tables import (
     JOB,
     MODEL,
     RUN,
+    SCORE,
     SUBMISSION,
     TASK,
 )
+from evalkit_services_server.withholding import is_withheld
 
+_OF_RUN: dict[str, Any] = dict.fromkeys(("task", "model", "dataset", "version"), str)
 DatasetKey = Annotated[int, Query(ge=1, le=LARGEST_KEY)]
 
 router = APIRouter()
@@ -94,6 +107,44 @@ JOBS = offer(
         {"model": JOB.c.model_id, "submission": JOB.c.submission_id},
     ),
 )
+
+
+RUNS = offer(
+    router,
+    Resource(
+        "runs",
+        RUN,
+        "read",
+        listings.visible_runs,
+        answer("Run", RUN, ("folder", "comparison_key", "attempt"), **_OF_RUN),
+        {"model": RUN.c.model_id, "dataset": RUN.c.dataset_id},
+    ),
+)
+
+
+@router.get("/runs/{key}/scores", response_model=dict[str, Any], tags=["runs"])
+def show_scores(key: Key, asking: Asking, engine: Database) -> Any:
+    """Show the scores of a run: `perf`, `perf_by_tag`, and each with its interval."""
+    access.require(asking, "read")
+    with reading(engine) as connection:
+        run = RUNS.find(connection, asking, key)
+        scores = listings.run_scores(connection, run, asking)
+    perf = {s["tag"]: s["value"] for s in scores if s["metric"] == run["perf_metric"]}
+    rows = [{c.name: score[c.name] for c in SCORE.c} for score in scores]
+    return {"perf": perf.pop("", None), "perf_by_tag": perf, "scores": rows}
+
+
+@router.get("/runs/{key}/problems", response_model=list[Any], tags=["runs"])
+def show_problems(key: Key, asking: Asking, engine: Database) -> Any:
+    """Show the first problems of a run of one's own, with their lines."""
+    access.require(asking, "submit")
+    with reading(engine) as connection:
+        run = RUNS.find(connection, asking, key)
+    if not asking.owns(run["account_id"]):
+        raise NotFoundError(f"run {key}: not found")
+    hidden = is_withheld(run["access"], asking.is_administrator)
+    problems = run_pages.read_problems(run["folder"], is_withheld=hidden)
+    return [json.loads(problem_line(problem)) for problem in problems]
 
 
 @router.post("/models", response_model=MODELS.answer, status_code=201, tags=["models"])

@@ -154,7 +154,8 @@ def dataset_page(connection: Connection, key: int, asking: Principal) -> Fields:
     }
 
 
-def _runs(asking: Principal) -> Select[Any]:
+def visible_runs(asking: Principal) -> Select[Any]:
+    """Select the runs that somebody may see, with what they are of."""
     query = (
         select(
             *(RUN, MODEL.c.name.label("model"), MODEL.c.account_id),
@@ -177,7 +178,7 @@ def find_run(connection: Connection, key: int, asking: Principal) -> Fields:
     Raises:
         NotFoundError: There is no such run, or its dataset is hidden.
     """
-    return one(connection, _runs(asking).where(RUN.c.id == key), f"run {key}")
+    return one(connection, visible_runs(asking).where(RUN.c.id == key), f"run {key}")
 
 
 def run_scores(connection: Connection, run: Fields, asking: Principal) -> list[Fields]:
@@ -200,7 +201,7 @@ def comparable_runs(
     choices: list[Fields] = []
     if dataset is not None:
         current = select(BOARD.c.run_id).where(BOARD.c.dataset_id == dataset)
-        query = _runs(asking).where(RUN.c.id.in_(current))
+        query = visible_runs(asking).where(RUN.c.id.in_(current))
         choices = listed(connection, query.order_by(MODEL.c.name).limit(_COMPARED))
     return {"datasets": datasets, "choices": choices}
 

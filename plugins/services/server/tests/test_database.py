@@ -1,9 +1,17 @@
 """The tables: the migrations make those that the code names."""
 
-from sqlalchemy import Engine
+from pathlib import Path
+from threading import Event
+from typing import Any
 
+import pytest
+from sqlalchemy import Engine, text
+
+from evalkit.errors import EvalkitError
+from evalkit_services_server.backups import backup, restore
 from evalkit_services_server.database import migrate, reading
-from evalkit_services_server.tables import METADATA
+from evalkit_services_server.evaluation import evaluate_job
+from evalkit_services_server.tables import DATASET, JOB, METADATA, RUN, SUBMISSION
 
 
 def test_migrations_make_the_tables(engine: Engine) -> None:
@@ -14,3 +22,20 @@ def test_migrations_make_the_tables(engine: Engine) -> None:
     with reading(engine) as connection:
         context = MigrationContext.configure(connection)
         assert compare_metadata(context, METADATA) == []
+
+
+def test_a_backup_is_restored(world: Any, tmp_path: Path) -> None:
+    settings, folder = world.settings, tmp_path / "backup"
+    world.submit(world.add_model("vader"), world.predictions["vader"])
+    assert evaluate_job(world.claim(), settings, world.engine, Event()) == "done"
+    world.submit(world.add_model("afinn"), world.predictions["afinn"])
+    assert backup(settings, folder) == 4
+    with pytest.raises(EvalkitError, match="the database has tables"):
+        restore(settings, folder)
+    rows = {table: world.rows(table) for table in (DATASET, SUBMISSION, JOB, RUN)}
+    with world.engine.begin() as connection:
+        METADATA.drop_all(connection)
+        connection.execute(text("DROP TABLE alembic_version"))
+    assert restore(settings, folder) == []
+    assert {table: world.rows(table) for table in rows} == rows
+    assert evaluate_job(world.claim(), settings, world.engine, Event()) == "done"

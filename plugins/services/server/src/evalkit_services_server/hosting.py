@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -122,6 +123,35 @@ def scan_command() -> None:
     from evalkit_services_server.scan import scan
 
     _show(scan(*_opened()))
+
+
+@host_command.command("backup")
+@click.argument("folder", type=click.Path(path_type=Path))
+def backup_command(folder: Path) -> None:
+    """Write the database, and a manifest of the store, to the new FOLDER.
+
+    The server may run meanwhile. Copy the store afterwards, with your own tools.
+    """
+    from evalkit_services_server.backups import backup
+    from evalkit_services_server.settings import Settings
+
+    count = backup(Settings(), folder)
+    echo(f"{folder}: written. It needs {count:,} files of the store")
+
+
+@host_command.command("restore")
+@click.argument("folder", type=click.Path(path_type=Path))
+def restore_command(folder: Path) -> None:
+    """Restore the backup in FOLDER into an empty database, and check the store."""
+    from evalkit_services_server.backups import restore
+    from evalkit_services_server.settings import Settings
+
+    faults = restore(Settings(), folder)
+    for fault in faults:
+        echo(fault, err=True)
+    if faults:
+        raise click.ClickException(f"{len(faults):,} files of the store are not whole")
+    echo(f"{folder}: restored")
 
 
 def _opened() -> tuple[Engine, Settings]:

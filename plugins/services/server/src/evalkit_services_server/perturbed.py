@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Engine, RowMapping, select
 
@@ -76,11 +78,15 @@ def _original(engine: Engine, name: str) -> RowMapping:
 
 def _check_originals(path: str, perturbed: Path, name: str, original: Path) -> None:
     """Refuse perturbed examples whose original is missing or of another dataset."""
-    known = {json.loads(line)["uid"] for line in original.open(encoding="utf-8")}
-    for number, line in enumerate(perturbed.open(encoding="utf-8"), 1):
-        example = json.loads(line)
+    known = {example["uid"] for example in _read(original)}
+    for number, example in enumerate(_read(perturbed), 1):
         if example.get("input_id") not in known:
             raise EvalkitError(
                 f"{path}: row {number} (uid {example['uid']!r}): input_id is "
                 f"{example.get('input_id')!r}, expected the uid of an example of {name}"
             )
+
+
+def _read(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)

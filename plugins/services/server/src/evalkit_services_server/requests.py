@@ -79,7 +79,9 @@ def request_for_perturbed(
     Returns:
         Ids of the jobs that are new.
     """
-    of_model = MODEL.c.id == model_id, DATASET.c.parent_id == dataset_id
+    of_pair = JOB.c.model_id == MODEL.c.id, JOB.c.dataset_id == DATASET.c.id
+    has_job = select(JOB.c.id).where(*of_pair, JOB.c.ended.is_(None)).exists()
+    of_model = MODEL.c.id == model_id, DATASET.c.parent_id == dataset_id, ~has_job
     return _request(connection, _pairs().where(*of_model))
 
 

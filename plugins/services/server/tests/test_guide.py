@@ -1,0 +1,403 @@
+"""The guide of Dynabench's evaluation server, sentence by sentence."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from sqlalchemy import Engine, Table, select
+
+from evalkit.errors import EvalkitError
+from evalkit_cli.main import cli
+from evalkit_services_server import jobs, requests, rounds, tasks
+from evalkit_services_server.boards import board
+from evalkit_services_server.database import connect, insert, migrate, now, writing
+from evalkit_services_server.evaluation import evaluate_job
+from evalkit_services_server.filters import Filters
+from evalkit_services_server.perf import perf_of
+from evalkit_services_server.scan import scan
+from evalkit_services_server.settings import Settings
+from evalkit_services_server.tables import (
+    ACCOUNT,
+    DATASET,
+    MODEL,
+    SCAN,
+    SCORE,
+    SUBMISSION,
+    TASK,
+)
+
+ROWS = [
+    ("1", "He is a good man.", "positive", "short"),
+    ("2", "She said the film was bad.", "negative", "long"),
+    ("3", "His brother liked it.", "positive", "short"),
+    ("4", "Nothing to see here, sir.", "neutral", "long"),
+]
+CODE = """
+import evalkit
+
+ROWS = {rows}
+
+class TaskIO(evalkit.BaseTaskIO):
+    eval_metrics = ("macro-f1",)
+    delta_metrics = ("fairness",)
+    perturb_fields = ("statement",)
+
+    def __init__(self):
+        super().__init__({{"uid": "0", "statement": "It is a good day."}})
+
+class Reviews(evalkit.Dataset):
+    task = "opinion"
+    name = "{name}"
+    version = "{version}"
+    round_id = {round}
+    languages = ("en",)
+
+    def load(self, split):
+        keys = "uid", "statement", "label"
+        return [dict(zip(keys, row)) | {{"tags": [row[3]]}} for row in ROWS]
+
+def load_datasets():
+    return {{"{key}": Reviews()}}
+"""
+Install = Callable[..., None]
+
+
+class Host:
+    """A server without its web part: the database, the store and a worker."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.engine: Engine = connect(settings)
+        migrate(self.engine)
+
+    def add(self, table: Table, **values: object) -> int:
+        with writing(self.engine) as connection:
+            times = {name: now(connection) for name in ("added", "created", "received")}
+            kept = {k: v for k, v in times.items() if k in table.c}
+            made = insert(connection, table).values(**kept, **values)
+            key: int = connection.scalar(made.returning(table.c.id))
+        return key
+
+    def add_model(self, name: str, endpoint: Mapping[str, Any] | None = None) -> int:
+        account = self.add(ACCOUNT, name=f"owner-of-{name}", role="submitter")
+        kind = "uploaded" if endpoint is None else "asked"
+        owned = dict(task_id=1, account_id=account, kind=kind, endpoint=endpoint)
+        model = self.add(MODEL, name=name, **owned)
+        with writing(self.engine) as connection:
+            requests.request_for_model(connection, model)
+        return model
+
+    def submit(self, model: int, dataset: str, rows: Mapping[str, str]) -> None:
+        path = Path(self.settings.store, f"{model}-{dataset}.jsonl")
+        lines = [json.dumps({"id": uid, "label": x}) for uid, x in rows.items()]
+        path.write_text("\n".join(lines))
+        (key,) = self.column(DATASET.c.id, DATASET.c.name == dataset)[-1:]
+        of_file = dict(uri=str(path), sha256=f"{model} {rows}", size=1)
+        self.add(SUBMISSION, model_id=model, dataset_id=key, **of_file)
+        with writing(self.engine) as connection:
+            jobs.request(connection, model, key)
+
+    def scan(self) -> dict[str, tuple[str, str | None]]:
+        found = scan(self.engine, self.settings)
+        return {name: (what, why) for name, what, why in found if "reviews" in name}
+
+    def work(self) -> list[str]:
+        states = []
+        while claim := jobs.claim(self.engine, "worker", 60):
+            states.append(evaluate_job(claim, self.settings, self.engine, Event()))
+        return states
+
+    def column(self, column: Any, *chosen: Any) -> list[Any]:
+        with self.engine.connect() as connection:
+            query = select(column).where(*chosen).order_by(column)
+            return list(connection.scalars(query))
+
+    def board(self, **filters: Any) -> dict[str, list[Any]]:
+        with self.engine.connect() as connection:
+            task = connection.execute(select(TASK)).mappings().one()
+            found = board(connection, task, Filters(**filters))
+        return {
+            line.model["name"]: [
+                cell.reason if cell.number is None else round(cell.number.value, 3)
+                for cell in line.cells
+            ]
+            for line in found.lines
+        }
+
+
+@pytest.fixture
+def host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_distribution: Any
+) -> Iterator[Host]:
+    values = dict(rows=[], name="none", key="none", version="1", round=0)
+    task = {"evalkit.tasks": {"opinion": "TaskIO"}}
+    fake_distribution(CODE.format(**values), task, name="opinion")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EVALKIT_SERVER_DATABASE", f"sqlite:///{tmp_path}/server.db")
+    monkeypatch.setenv("EVALKIT_SERVER_STORE", str(tmp_path / "store"))
+    host = Host(Settings())
+    with writing(host.engine) as connection:
+        tasks.add_task(connection, "opinion")
+    yield host
+    host.engine.dispose()
+
+
+@pytest.fixture
+def install(fake_distribution: Any) -> Install:
+    def install(name: str = "reviews", **changes: Any) -> None:
+        values = {"rows": ROWS, "version": "1", "round": 0, "key": name, **changes}
+        code = CODE.format(name=name, **values)
+        fake_distribution(code, {"evalkit.datasets": {name: "Reviews"}}, name=name)
+
+    return install
+
+
+@pytest.fixture
+def endpoint() -> Iterator[dict[str, Any]]:
+    """A model that can be asked, and says `positive`."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            sent = self.rfile.read(int(self.headers["Content-Length"]))
+            body = json.dumps({**json.loads(sent), "label": "positive"}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    yield {"model": "http", "parameters": {"url": url}}
+    server.shutdown()
+    server.server_close()
+
+
+GOOD = {uid: label for uid, _, label, _ in ROWS}
+HALF = {**GOOD, "1": "neutral", "2": "neutral"}
+
+
+@pytest.mark.slow
+def test_the_guide_from_a_package_to_a_board_by_tag(
+    host: Host, install: Install, endpoint: dict[str, Any], tmp_path: Path
+) -> None:
+    host.settings.endpoints = (endpoint["parameters"]["url"],)
+    good, half = host.add_model("good"), host.add_model("half")
+    host.add_model("asked", endpoint)
+    install()
+    assert host.scan() == {"reviews": ("added", None)}
+    stored = tmp_path / "store" / "datasets" / "opinion" / "reviews.jsonl"
+    assert len(stored.read_text().splitlines()) == 4
+    assert host.column(DATASET.c.uri) == [str(stored)]
+    assert host.work() == ["done"]  # the asked model; the others have no predictions
+    waiting = "waiting for predictions"
+    assert host.board() == {"asked": [0.5], "good": [waiting], "half": [waiting]}
+    host.submit(good, "reviews", GOOD)
+    host.submit(half, "reviews", HALF)
+    assert host.work() == ["done", "done"]
+    expected = {"good": [1.0, 1.0, 1.0], "asked": [0.5, 0.0, 1.0]}
+    found = host.board(by="tag", dataset=("reviews",))
+    assert found == {**expected, "half": [0.5, 0.5, 0.5]}
+    assert host.scan() == {"reviews": ("present", None)}
+    assert host.work() == []
+
+    perturbed = CliRunner().invoke(
+        cli,
+        f"perturb --s3-uri {stored} --task opinion --perturb-prefix fairness".split(),
+    )
+    told = perturbed.stdout.rpartition("evalkit ")[2].split()
+    done = CliRunner().invoke(cli, told)
+    assert done.stdout == "fairness-reviews: added\n", done.output
+    assert host.work() == ["done"]
+    copies = Path(told[2]).read_text().splitlines()
+    uids = [json.loads(line)["uid"] for line in copies]
+    assert {uid.partition("_")[0] for uid in uids} == set(GOOD)
+    host.submit(half, "fairness-reviews", dict.fromkeys(uids, "neutral"))
+    assert host.work() == ["done"]
+    deltas = host.board(metric="fairness")
+    assert deltas["asked"] == [1.0]
+    assert 0 < deltas["half"][0] < 1
+    assert deltas["good"] == [waiting]
+
+
+@pytest.mark.slow
+def test_a_delta_waits_for_the_original_and_names_its_failure(
+    host: Host, install: Install
+) -> None:
+    install()
+    host.scan()
+    model = host.add_model("late")
+    row = {"uid": "1_X", "input_id": "1", "statement": "x", "label": "positive"}
+    row |= {"perturbation": "x", "families": ["fairness"], "label_effect": "invariant"}
+    Path("x.jsonl").write_text(json.dumps({**row, "tags": []}))
+    words = ["host", "dataset", "x.jsonl", "--original", "reviews"]
+    words += ["--perturb-prefix", "fairness"]
+    assert CliRunner().invoke(cli, words).stdout == "fairness-reviews: added\n"
+    host.submit(model, "fairness-reviews", {"1_X": "positive"})
+    assert host.work() == []
+    host.submit(model, "reviews", {"1": "positive"})
+    assert host.work() == ["refused", "done"]
+    (reason,) = host.board(metric="fairness")["late"]
+    assert reason.startswith("the evaluation on reviews was refused: ")
+    host.submit(model, "reviews", GOOD)
+    assert host.work() == ["done", "done"]
+    assert host.board(metric="fairness")["late"] == [1.0]
+    Path("x.jsonl").write_text(json.dumps({**row, "input_id": "9", "tags": []}))
+    refused = CliRunner().invoke(cli, words)
+    assert "input_id is '9', expected the uid of an example" in refused.output
+
+
+def test_content_that_changes_triggers_nothing_and_a_new_version_does(
+    host: Host, install: Install, tmp_path: Path
+) -> None:
+    install()
+    host.scan()
+    host.submit(host.add_model("m"), "reviews", GOOD)
+    assert host.work() == ["done"]
+    other = [("1", "Another text.", "neutral", "short")]
+    install(rows=other)
+    ((outcome, reason),) = host.scan().values()
+    assert (outcome, host.work()) == ("changed", [])
+    assert "version 1 has other content than when it was added" in str(reason)
+    assert host.column(SCAN.c.outcome, SCAN.c.name == "reviews") == ["changed"]
+    install(rows=other, version="2")
+    assert host.scan() == {"reviews": ("added", None)}
+    stored = tmp_path / "store" / "datasets" / "opinion"
+    names = [path.name for path in sorted(stored.glob("*.jsonl"))]
+    assert names == ["reviews.2.jsonl", "reviews.jsonl"]
+    with host.engine.connect() as connection:
+        (waiting,) = requests.waiting_for_predictions(connection)
+    assert waiting == ("owner-of-m", "m", "reviews", "waiting for predictions")
+    assert host.board() == {"m": ["waiting for predictions"]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"key": "other-reviews"}, "must equal the dataset's name 'reviews'"),
+        ({"key": "My_reviews"}, "lower case letters, digits and dashes only"),
+        ({"rows": "1 / 0"}, "ZeroDivisionError: division by zero"),
+        ({"rows": [("1", "a", None, "t")]}, "(uid '1'): answer"),
+    ],
+)
+def test_a_dataset_of_load_datasets_that_is_refused_leaves_no_row_but_a_reason(
+    host: Host, changes: dict[str, Any], reason: str
+) -> None:
+    values = {"rows": ROWS, "version": "1", "round": 0, "key": "reviews", **changes}
+    Path("hosted_reviews.py").write_text(CODE.format(name="reviews", **values))
+    host.settings.datasets = ("hosted_reviews:load_datasets",)
+    try:
+        ((outcome, found),) = host.scan().values()
+    finally:
+        __import__("sys").modules.pop("hosted_reviews", None)
+    assert outcome == "refused"
+    assert reason in str(found)
+    assert host.column(DATASET.c.name, DATASET.c.name.contains("reviews")) == []
+
+
+def test_a_task_is_changed_while_it_runs_and_a_new_metric_scores_all_again(
+    host: Host, install: Install
+) -> None:
+    install()
+    host.scan()
+    for name in ("a", "b"):
+        host.submit(host.add_model(name), "reviews", GOOD)
+    host.work()
+    refusals = (
+        (tasks.TaskChange("acuracy"), "accuracy"),
+        (tasks.TaskChange(input_keys=["text"]), "'text' is not a field of the task"),
+        (tasks.TaskChange(weights={"mcc": -1}), "weight of mcc must be at least 0"),
+    )
+    with writing(host.engine) as connection:
+        for change, message in refusals:
+            with pytest.raises(EvalkitError, match=message):
+                tasks.change_task(connection, "opinion", change)
+        weighted = tasks.TaskChange(weights={"fairness": 2})
+        assert tasks.change_task(connection, "opinion", weighted) == []
+        changed = tasks.TaskChange(eval_metrics=["mcc"])
+        assert len(tasks.change_task(connection, "opinion", changed)) == 2
+    host.work()
+    assert host.board(metric="mcc") == {"a": [1.0], "b": [1.0]}
+    with (
+        pytest.raises(EvalkitError, match="not on this server"),
+        writing(host.engine) as connection,
+    ):
+        tasks.change_task(connection, "nli", changed)
+
+
+def test_a_round_takes_data_and_models_while_it_is_open(
+    host: Host, install: Install
+) -> None:
+    install(round=1)
+    host.scan()
+    old = host.add_model("old")
+    host.submit(old, "reviews", GOOD)
+    host.work()
+    host.add_model("new")
+    for change, requested in ((rounds.close_round, 1), (rounds.freeze_round, 0)):
+        metric = tasks.TaskChange(eval_metrics=["mcc" if requested else "micro-f1"])
+        with writing(host.engine) as connection:
+            change(connection, 1, 1)
+            found = tasks.change_task(connection, "opinion", metric)
+        assert len(found) == requested
+    assert host.work() == ["done"]
+    install("late-reviews", round=1)
+    outcome, reason = host.scan()["late-reviews"]
+    assert (outcome, reason) == (
+        "refused",
+        "round 1 is frozen: no dataset can join it",
+    )
+    with writing(host.engine) as connection:
+        with pytest.raises(EvalkitError, match="round 1 is frozen"):
+            rounds.open_round(connection, 1, 1)
+        with pytest.raises(EvalkitError, match="the task has no round 3"):
+            rounds.close_round(connection, 1, 3)
+        with pytest.raises(EvalkitError, match="round must be at least 1, got 0"):
+            rounds.open_round(connection, 1, 0)
+        assert rounds.open_round(connection, 1) == 2
+
+
+def test_a_dataset_that_scores_itself_is_scored_so(
+    host: Host, fake_distribution: Any
+) -> None:
+    values = dict(rows=ROWS, name="own-reviews", key="x", version="1", round=0)
+    own = """
+    def evaluate(self, frame):
+        return {"score": 0.25}
+"""
+    code = CODE.format(**values).replace("\ndef load_datasets", f"{own}\ndef load_data")
+    entry = {"evalkit.datasets": {"own-reviews": "Reviews"}}
+    fake_distribution(code, entry, name="own-reviews")
+    assert host.scan() == {"own-reviews": ("added", None)}
+    host.submit(host.add_model("m"), "own-reviews", GOOD)
+    assert host.work() == ["done"]
+    own_score = SCORE.c.metric == "own-reviews#score"
+    assert host.column(SCORE.c.value, own_score) == [0.25]
+
+
+def test_a_run_has_dynabenchs_fields() -> None:
+    scores = [
+        {"metric": "accuracy", "tag": "", "value": 2 / 3},
+        {"metric": "accuracy", "tag": "b", "value": None},
+        {"metric": "accuracy", "tag": "a", "value": 0.5},
+        {"metric": "mcc", "tag": "", "value": 0.1},
+    ]
+    half = {"perf": 50.0, "pretty_perf": "50.0 %"}
+    none = {"perf": None, "pretty_perf": None}
+    assert perf_of(scores, "accuracy", 100.0, "%") == {
+        "perf": 66.67,
+        "pretty_perf": "66.67 %",
+        "perf_by_tag": [
+            {"tag": "a", **half, "perf_dict": {"accuracy": 50.0}},
+            {"tag": "b", **none, "perf_dict": {"accuracy": None}},
+        ],
+    }
+    assert perf_of([], "accuracy", 100.0, "%") == {**none, "perf_by_tag": []}

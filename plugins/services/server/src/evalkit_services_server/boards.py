@@ -253,9 +253,18 @@ def _lines(
 
 
 def _notices(choice: _Choice, scores: Scores) -> list[str]:
-    """Say which scores are not ranked, and why."""
+    """Say which scores are rounded, and which are not ranked and why."""
+    private = [
+        column.dataset["name"]
+        for column in choice.columns
+        if is_withheld(column.dataset["access"], choice.exact)
+    ]
+    rounded = [
+        f"{name} is private: scores are rounded, and ranks are by rounded scores."
+        for name in dict.fromkeys(private)
+    ]
     times = Counter((column, why) for (column, _), why in scores.apart.items())
-    return [
+    return rounded + [
         f"{choice.columns[column].name or 'All examples'}: {count} of "
         f"{int((scores.runs[column] > 0).sum())} scores are not comparable with the "
         f"others. They are shown with † and not ranked: {why}."

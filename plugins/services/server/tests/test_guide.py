@@ -18,7 +18,6 @@ from evalkit_services_server.boards import board
 from evalkit_services_server.database import connect, insert, migrate, now, writing
 from evalkit_services_server.evaluation import evaluate_job
 from evalkit_services_server.filters import Filters
-from evalkit_services_server.perf import perf_of
 from evalkit_services_server.scan import scan
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import (
@@ -381,23 +380,3 @@ def test_a_dataset_that_scores_itself_is_scored_so(
     assert host.work() == ["done"]
     own_score = SCORE.c.metric == "own-reviews#score"
     assert host.column(SCORE.c.value, own_score) == [0.25]
-
-
-def test_a_run_has_dynabenchs_fields() -> None:
-    scores = [
-        {"metric": "accuracy", "tag": "", "value": 2 / 3},
-        {"metric": "accuracy", "tag": "b", "value": None},
-        {"metric": "accuracy", "tag": "a", "value": 0.5},
-        {"metric": "mcc", "tag": "", "value": 0.1},
-    ]
-    half = {"perf": 50.0, "pretty_perf": "50.0 %"}
-    none = {"perf": None, "pretty_perf": None}
-    assert perf_of(scores, "accuracy", 100.0, "%") == {
-        "perf": 66.67,
-        "pretty_perf": "66.67 %",
-        "perf_by_tag": [
-            {"tag": "a", **half, "perf_dict": {"accuracy": 50.0}},
-            {"tag": "b", **none, "perf_dict": {"accuracy": None}},
-        ],
-    }
-    assert perf_of([], "accuracy", 100.0, "%") == {**none, "perf_by_tag": []}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -136,3 +136,10 @@ class CreatedToken(BaseModel):
     """A token that was added; it cannot be read again."""
 
     token: str
+
+
+class Refusal(BaseModel):
+    """Why a request is refused."""
+
+    detail: Any
+    problems: list[dict[str, Any]] = Field(default=[], description="Rows, with lines.")

@@ -22,6 +22,7 @@ from evalkit_services_server.access import (
     UnauthenticatedError,
     UnusableError,
 )
+from evalkit_services_server.api_types import Refusal
 from evalkit_services_server.database import connect
 from evalkit_services_server.limits import RateLimit
 from evalkit_services_server.settings import Settings
@@ -32,6 +33,8 @@ LARGEST_BODY = 1 << 20
 """Bytes of a request other than an upload."""
 
 LOGINS_A_MINUTE = 10
+
+REFUSALS: dict[int | str, dict[str, Any]] = {"4XX": {"model": Refusal}}
 
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; "
@@ -71,7 +74,7 @@ def make_app(settings: Settings) -> FastAPI:
     app.state.requests = RateLimit(settings.requests_a_minute)
     app.state.logins = RateLimit(LOGINS_A_MINUTE)
     for part in (api, api_models, api_accounts):
-        app.include_router(part.router, prefix=API)
+        app.include_router(part.router, prefix=API, responses=REFUSALS)
     app.include_router(pages.router)
     app.add_api_route("/health", health, tags=["health"])
     app.add_exception_handler(EvalkitError, _refuse)

@@ -24,7 +24,7 @@ LINES = {
 }
 STATEMENTS = {"core": 15_698, "core + cli + plugins": 56_797}
 
-WORDS = 65_725
+WORDS = 67_225
 """Of the pages in `docs` that people write."""
 
 DISTRIBUTIONS = {

@@ -66,11 +66,17 @@ def board(world: Any) -> dict[str, tuple[int, float]]:
         return {name: (run, value) for name, run, value in connection.execute(query)}
 
 
+def change(world: Any, job: int | None, **values: Any) -> None:
+    """Change the row of a job."""
+    with writing(world.engine) as connection:
+        connection.execute(update(JOB).where(JOB.c.id == job).values(values))
+
+
 def expire(world: Any, job: int | None) -> None:
     """Let the lease of a job end now."""
     with writing(world.engine) as connection:
         past = now(connection) - timedelta(seconds=1)
-        connection.execute(update(JOB).where(JOB.c.id == job).values(leased_until=past))
+    change(world, job, leased_until=past)
 
 
 def test_what_is_requested_twice_is_evaluated_once(world: Any) -> None:
@@ -221,19 +227,21 @@ def test_plugins_that_fail_end_only_their_jobs(world: Any, tmp_path: Path) -> No
         "fine": "done None",
     }
     for name in reasons:
-        model = world.add_model(name)
-        world.submit(model, world.predictions["vader"])
-        with writing(world.engine) as connection:
-            metrics = ["accuracy", f"{file}:{name}"]
-            of_model = update(JOB).where(JOB.c.model_id == model)
-            connection.execute(of_model.values(metrics=metrics))
+        job = world.submit(world.add_model(name), world.predictions["vader"])
+        change(world, job, metrics=["accuracy", f"{file}:{name}"])
     parent = run_workers(world, 2)
     try:
         wait(world, 120)
+        stopped = world.submit(world.add_model("stopped"), world.predictions["afinn"])
+        change(world, stopped, metrics=[f"{file}:hangs"])
+        while world.rows(JOB)[-1]["state"] == "waiting":
+            time.sleep(0.1)
     finally:
         parent.terminate()
         assert parent.wait(60) == 0
-    for job, (name, pattern) in zip(world.rows(JOB), reasons.items(), strict=True):
+    *ended, left = world.rows(JOB)
+    assert (left["state"], left["losses"]) == ("waiting", 0), "it is given back"
+    for job, (name, pattern) in zip(ended, reasons.items(), strict=True):
         assert re.match(pattern, f"{job['state']} {job['reason']}"), name
 
 

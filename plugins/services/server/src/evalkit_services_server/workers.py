@@ -24,6 +24,7 @@ import psutil
 from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
+from evalkit.errors import StorageError
 from evalkit_services_server import jobs
 from evalkit_services_server.database import connect, now, reading, writing
 from evalkit_services_server.evaluation import evaluate_job
@@ -187,7 +188,9 @@ class Crew:
             worker.process.join(max(0.0, until - time.monotonic()))
             if worker.process.is_alive():
                 worker.kill()
-            self._bury(worker)
+            with told_of_outage(), writing(self._engine) as connection:
+                if claim := held_by(connection, worker.name):
+                    jobs.put_back(connection, claim, None, 0.0)
 
     def _end_late(self) -> None:
         seconds = self._settings.job_seconds
@@ -230,11 +233,11 @@ class Crew:
 
 @contextmanager
 def told_of_outage() -> Iterator[None]:
-    """Go on without the database; leases end by themselves."""
+    """Go on without the database or the store; leases end by themselves."""
     try:
         yield
-    except SQLAlchemyError as error:
-        LOG.warning("the database does not answer: %s", error)
+    except (SQLAlchemyError, StorageError, OSError) as error:
+        LOG.warning("the database or the store does not answer: %s", error)
 
 
 def held_by(connection: Connection, name: str) -> Claim | None:

@@ -130,7 +130,10 @@ def show_scores(key: Key, asking: Asking, engine: Database) -> Any:
         run = RUNS.find(connection, asking, key)
         scores = listings.run_scores(connection, run, asking)
     perf = {s["tag"]: s["value"] for s in scores if s["metric"] == run["perf_metric"]}
-    rows = [{c.name: score[c.name] for c in SCORE.c} for score in scores]
+    rows = [
+        {c.name: score[c.name] for c in SCORE.c} | score["scale"]._asdict()
+        for score in scores
+    ]
     return {"perf": perf.pop("", None), "perf_by_tag": perf, "scores": rows}
 
 

@@ -1,0 +1,235 @@
+"""`evalkit submit`: sends predictions to a server, and waits for their scores."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evalkit.errors import EvalkitError
+from evalkit_cli.commanding import (
+    draw,
+    echo,
+    echo_json,
+    json_option,
+    quiet_with,
+    watched,
+)
+
+if TYPE_CHECKING:
+    import httpx2
+
+TOKEN_VARIABLE = "EVALKIT_TOKEN"
+_PART = 1 << 20
+_LONGEST_PAUSE = 5.0
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+Progress = Callable[[str, float], None]
+
+
+@click.command("submit")
+@click.argument("dataset")
+@click.option(
+    "--predictions",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    required=True,
+    help="JSON lines, plain or compressed (.gz, .zst).",
+)
+@click.option("--server", required=True, help="Address, such as https://HOST.")
+@click.option("--model", help="Name of the model. Default: the file's stem.")
+@json_option
+@quiet_with("Show no progress.")
+def submit_command(
+    dataset: str,
+    predictions: Path,
+    server: str,
+    model: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Send predictions to an evaluation server, and wait for their scores.
+
+    The environment variable EVALKIT_TOKEN holds a token of your account. A model that
+    is not on the server is added.
+    """
+    name = model or predictions.name.partition(".")[0]
+    with Server(server) as host, watched(quiet) as progress:
+        found = host.submit(dataset, name, predictions, progress)
+    if as_json:
+        echo_json(found)
+        return
+    rows = [[s["metric"], *_cells(s)] for s in found["scores"] if not s["tag"]]
+    draw([["metric", "score", "95 % interval", "n"], *rows], "table")
+    echo(f"{server.rstrip('/')}/runs/{found['run_id']}", err=True)
+
+
+def _cells(score: dict[str, Any]) -> list[str]:
+    names, scale = ("value", "ci_low", "ci_high"), score["scale"]
+    value, low, high = (
+        "-"
+        if score[name] is None
+        else f"{score[name] * scale:.{1 if scale > 1 else 3}f}"
+        for name in names
+    )
+    shown = f"{value} {score['unit']}".rstrip()
+    return [shown, f"[{low}, {high}]", str(score["n"])]
+
+
+class Server:
+    """The API of a server, with the token of the environment.
+
+    Args:
+        address: Its address; `https://`, or `http://` of this machine.
+
+    Raises:
+        EvalkitError: The token is not set, or would be sent unprotected.
+    """
+
+    def __init__(self, address: str) -> None:
+        import os
+
+        import httpx2
+
+        try:
+            url = httpx2.URL(address)
+        except httpx2.InvalidURL as error:
+            raise EvalkitError(f"{address}: not an address: {error}") from None
+        if url.scheme != "https" and url.host not in _LOOPBACK:
+            raise EvalkitError(
+                f"{address}: expected https://, which protects the token"
+            )
+        token = os.environ.get(TOKEN_VARIABLE, "").strip()
+        if not token:
+            raise EvalkitError(
+                f"{TOKEN_VARIABLE} is not set. Set it to a token of yours"
+            )
+        self._address = address
+        self._client = httpx2.Client(
+            base_url=url.join("/api/v1/"),
+            headers={"authorization": f"Bearer {token}"},
+            timeout=httpx2.Timeout(30.0, read=600.0),
+        )
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+    def submit(
+        self, dataset: str, model: str, path: Path, progress: Progress
+    ) -> dict[str, Any]:
+        """Send predictions, and wait until they are evaluated.
+
+        Args:
+            dataset: Name of the dataset.
+            model: Name of the model, which is added if it is not there.
+            path: File of predictions.
+            progress: Called with what is being done, and its share.
+
+        Returns:
+            `submission_id`, `job_id`, `run_id`, `perf`, `perf_by_tag` and `scores`.
+
+        Raises:
+            EvalkitError: The server refuses the predictions, or cannot be reached.
+        """
+        found = self._ask("GET", "datasets", params={"name": dataset})
+        if not found:
+            raise EvalkitError(f"{self._address} has no dataset {dataset!r}")
+        pair = {
+            "model": self._model(found[0]["task"], model),
+            "dataset": found[0]["id"],
+        }
+        submission = self._ask(
+            "POST",
+            f"models/{pair['model']}/submissions",
+            params={"dataset": pair["dataset"]},
+            content=_parts(path, progress),
+        )
+        # a job evaluates all submissions of the same content
+        same = {
+            each["id"]
+            for each in self._ask("GET", "submissions", params=pair)
+            if each["sha256"] == submission["sha256"]
+        }
+        job = self._wait(pair["model"], same, progress)
+        scores = self._ask("GET", f"runs/{job['run_id']}/scores")
+        keys = {"job_id": job["id"], "run_id": job["run_id"]}
+        return {"submission_id": submission["id"], **keys, **scores}
+
+    def _model(self, task: str, name: str) -> int:
+        own = {"task": task, "name": name}
+        found = self._ask("GET", "models", params=own)
+        found = found or [self._ask("POST", "models", json=own)]
+        account = self._ask("GET", "account")["name"]
+        if found[0]["account"] != account:
+            raise EvalkitError(
+                f"model {name!r} is of {found[0]['account']}. Choose another --model"
+            )
+        key: int = found[0]["id"]
+        return key
+
+    def _wait(
+        self, model: int, submissions: set[int], progress: Progress
+    ) -> dict[str, Any]:
+        pause = 0.2
+        while True:
+            jobs = self._ask("GET", "jobs", params={"model": model})
+            found = [job for job in jobs if job["submission_id"] in submissions]
+            if not found:
+                raise EvalkitError(f"{self._address} has not requested an evaluation")
+            job: dict[str, Any] = found[0]
+            if job["state"] == "done":
+                return job
+            if job["ended"] is not None:
+                raise EvalkitError(f"{job['state']}: {job['reason']}{self._why(job)}")
+            progress(job["progress"] or job["state"], job["share"] or 0.0)
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _why(self, job: dict[str, Any]) -> str:
+        if job["run_id"] is None:
+            return ""
+        lines = []
+        for problem in self._ask("GET", f"runs/{job['run_id']}/problems"):
+            for found in problem["violations"]:
+                where = f"line {problem['line']}: {found['field']}"
+                lines.append(f"\n{where}: {found['rule']}")
+        return "".join(lines)
+
+    def _ask(self, method: str, path: str, **sent: Any) -> Any:
+        import httpx2
+
+        try:
+            response = self._client.request(method, path, **sent)
+            answer = response.json()
+        except httpx2.RequestError as error:
+            raise EvalkitError(f"{self._address}: cannot be reached: {error}") from None
+        except ValueError:
+            raise EvalkitError(f"{self._address}: not a server of evalkit") from None
+        if response.status_code < httpx2.codes.BAD_REQUEST:
+            return answer
+        raise EvalkitError(_refusal(response, answer))
+
+
+def _refusal(response: httpx2.Response, answer: Any) -> str:
+    detail = answer.get("detail") if isinstance(answer, dict) else answer
+    lines = [f"refused ({response.status_code}): {detail}"]
+    for problem in answer.get("problems", ()) if isinstance(answer, dict) else ():
+        got = "" if problem["value"] is None else f", got {problem['value']}"
+        lines.append(
+            f"line {problem['line']}: {problem['field']}: {problem['rule']}{got}"
+        )
+    return "\n".join(lines)
+
+
+def _parts(path: Path, progress: Progress) -> Iterator[bytes]:
+    size, sent = path.stat().st_size or 1, 0
+    with path.open("rb") as file:
+        while part := file.read(_PART):
+            yield part
+            sent += len(part)
+            progress("sending predictions", sent / size)

@@ -1,4 +1,4 @@
-"""Data sets that are registered: the installed ones, and those of `--datasets`."""
+"""Datasets that are registered: the installed ones, and those of the settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evalkit_services_server.settings import Settings
 
 
 class Registered(NamedTuple):
-    """A data set that is registered."""
+    """A dataset that is registered."""
 
     name: str
     source: str | Dataset | None
@@ -27,13 +27,9 @@ class Registered(NamedTuple):
 
 
 def registered(settings: Settings) -> list[Registered]:
-    """Return the data sets that are registered, without loading them.
+    """Return the datasets that are registered, each name once, without loading them.
 
-    Args:
-        settings: Their `datasets` name functions that return further ones.
-
-    Returns:
-        Each name once; of two with one name, the one of `datasets`.
+    Of two with one name, it is the one of a function that the settings name.
     """
     if settings.store.startswith("s3://"):
         bucket = settings.store.removeprefix("s3://").partition("/")[0]
@@ -44,30 +40,20 @@ def registered(settings: Settings) -> list[Registered]:
     return list(found.values())
 
 
-def registered_source(settings: Settings, name: str) -> str | Dataset:
-    """Return what `evalkit.evaluate` takes for a registered data set.
+def stored_dataset(settings: Settings, known: str, uri: str, name: str) -> Dataset:
+    """Return a registered dataset that reads its examples from the store.
 
     Args:
         settings: See `registered`.
-        name: Its name, with parameters.
-    """
-    found = {each.name: each.source for each in registered(settings)}
-    return found.get(name) or name
-
-
-def stored_dataset(settings: Settings, registered: str, uri: str, name: str) -> Dataset:
-    """Return a registered data set that reads its examples from the store.
-
-    Args:
-        settings: See `registered`.
-        registered: Its name, with parameters.
+        known: The name that it is registered by, with parameters.
         uri: Where its examples, or perturbed ones, are.
         name: The name that runs give it.
 
     Returns:
-        The data set with its own converters, labels, metrics and `evaluate`.
+        The dataset with its own converters, labels, metrics and `evaluate`.
     """
-    bound = Resolver(Registry()).dataset(registered_source(settings, registered))
+    sources = {each.name: each.source for each in registered(settings)}
+    bound = Resolver(Registry()).dataset(sources.get(known) or known)
     stored: Any = copy(bound.plugin)
     path = data_path(uri)
     vars(stored).update(name=file_name(name), adapters=(), load=lambda split: path)
@@ -80,7 +66,7 @@ def file_name(name: str) -> str:
 
 
 def is_sent_by_load(dataset: object) -> bool:
-    """Tell whether a data set's own `load` sends its examples, as Dynabench's do."""
+    """Tell whether a dataset's own `load` sends its examples, as Dynabench's do."""
     return hasattr(dataset, "_get_data_s3_path")
 
 

@@ -97,13 +97,7 @@ def delta_rows(
 def record_delta(
     connection: Connection, run_id: int, rows: Sequence[dict[str, Any]]
 ) -> None:
-    """Record a delta as a score of a run on the perturbed dataset.
-
-    Args:
-        connection: A transaction that writes, in which the run was recorded.
-        run_id: The run.
-        rows: What `delta_rows` returned.
-    """
+    """Record what `delta_rows` returned with the run on the perturbed dataset."""
     if not rows:
         return
     name = rows[0]["metric"]

@@ -1,8 +1,10 @@
-"""Which pairs of a model and a data set are to be evaluated, and which wait."""
+"""Which pairs of a model and a dataset are to be evaluated, and which wait.
+
+Functions that request return the ids of the jobs that are new.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, func, select
@@ -17,9 +19,11 @@ from evalkit_services_server.tables import (
     SUBMISSION,
 )
 
+_OF_PAIR = JOB.c.model_id == MODEL.c.id, JOB.c.dataset_id == DATASET.c.id
+
 
 class Waiting(NamedTuple):
-    """A model without predictions for a data set of its task."""
+    """A model without predictions for a dataset of its task."""
 
     account: str
     model: str
@@ -28,74 +32,38 @@ class Waiting(NamedTuple):
 
 
 def request_for_dataset(connection: Connection, dataset_id: int) -> list[int]:
-    """Request evaluations of all models of a data set's task.
-
-    Args:
-        connection: A transaction that writes.
-        dataset_id: The data set.
-
-    Returns:
-        Ids of the jobs that are new.
-    """
+    """Request evaluations of all models of a dataset's task."""
     return _request(connection, _pairs().where(DATASET.c.id == dataset_id))
 
 
 def request_for_model(connection: Connection, model_id: int) -> list[int]:
-    """Request evaluations of a model on all data sets of its task.
-
-    Args:
-        connection: A transaction that writes.
-        model_id: The model.
-
-    Returns:
-        Ids of the jobs that are new.
-    """
+    """Request evaluations of a model on all datasets of its task."""
     return _request(connection, _pairs().where(MODEL.c.id == model_id))
 
 
 def request_for_task(connection: Connection, task_id: int) -> list[int]:
-    """Request evaluations of all models of a task on all its data sets.
-
-    Args:
-        connection: A transaction that writes.
-        task_id: The task.
-
-    Returns:
-        Ids of the jobs that are new.
-    """
+    """Request evaluations of all models of a task on all its datasets."""
     return _request(connection, _pairs().where(DATASET.c.task_id == task_id))
 
 
 def request_for_perturbed(
     connection: Connection, model_id: int, dataset_id: int
 ) -> list[int]:
-    """Request evaluations of a model on what was perturbed from a data set.
+    """Request evaluations of a model on what a dataset was perturbed to.
 
-    Args:
-        connection: A transaction that writes.
-        model_id: The model.
-        dataset_id: The data set, on which the model was just evaluated.
-
-    Returns:
-        Ids of the jobs that are new.
+    A job that waited for the evaluation on the dataset is enough.
     """
-    of_pair = JOB.c.model_id == MODEL.c.id, JOB.c.dataset_id == DATASET.c.id
-    has_job = select(JOB.c.id).where(*of_pair, JOB.c.ended.is_(None)).exists()
-    of_model = MODEL.c.id == model_id, DATASET.c.parent_id == dataset_id, ~has_job
+    is_pending = select(JOB.c.id).where(*_OF_PAIR, JOB.c.ended.is_(None)).exists()
+    of_model = MODEL.c.id == model_id, DATASET.c.parent_id == dataset_id, ~is_pending
     return _request(connection, _pairs().where(*of_model))
 
 
 def waiting_for_predictions(
     connection: Connection, account_id: int | None = None
 ) -> list[Waiting]:
-    """Return the uploaded models that have no predictions for a data set yet.
+    """Return the uploaded models, of an account or all, that lack predictions.
 
-    Args:
-        connection: A transaction.
-        account_id: Only models of this account; None for all.
-
-    Returns:
-        One for each pair of a model and a data set of an open round.
+    They are of datasets that are not hidden, and of open rounds.
     """
     pairs = _pairs().where(MODEL.c.kind == "uploaded", DATASET.c.board != "hidden")
     if account_id is not None:
@@ -110,7 +78,7 @@ def waiting_for_predictions(
 
 
 def _pairs() -> Select[Any]:
-    """Select models with the newest version of each data set of their task."""
+    """Select models with the newest version of each dataset of their task."""
     newest = select(func.max(DATASET.c.id)).group_by(DATASET.c.name)
     submission = (
         select(func.max(SUBMISSION.c.id))
@@ -118,17 +86,12 @@ def _pairs() -> Select[Any]:
         .where(SUBMISSION.c.dataset_id == DATASET.c.id)
         .scalar_subquery()
     )
-    has_job = (
-        select(JOB.c.id)
-        .where(JOB.c.model_id == MODEL.c.id, JOB.c.dataset_id == DATASET.c.id)
-        .exists()
-    )
     return (
         select(
             MODEL.c.id.label("model_id"),
             DATASET.c.id.label("dataset_id"),
             submission.label("submission_id"),
-            has_job.label("has_job"),
+            select(JOB.c.id).where(*_OF_PAIR).exists().label("has_job"),
             MODEL.c.kind,
             MODEL.c.is_trusted,
             DATASET.c.access,
@@ -146,15 +109,9 @@ def _pairs() -> Select[Any]:
 
 
 def _request(connection: Connection, pairs: Select[Any]) -> list[int]:
-    found: Iterable[Row[Any]] = connection.execute(pairs).all()
     requested = [
-        jobs.request(
-            connection,
-            pair.model_id,
-            pair.dataset_id,
-            submission_id=pair.submission_id,
-        )
-        for pair in found
+        jobs.request(connection, pair.model_id, pair.dataset_id, pair.submission_id)
+        for pair in connection.execute(pairs).all()
         if _can_be_evaluated(pair)
     ]
     return [job for job in requested if job is not None]
@@ -162,9 +119,8 @@ def _request(connection: Connection, pairs: Select[Any]) -> list[int]:
 
 def _can_be_evaluated(pair: Row[Any]) -> bool:
     """Tell whether a pair has what an evaluation needs, in a round that allows it."""
-    if pair.round_state == "frozen" or (
-        pair.round_state == "closed" and not pair.has_job
-    ):
+    state = pair.round_state
+    if state == "frozen" or (state == "closed" and not pair.has_job):
         return False
     if pair.access == "inputs-private" and not pair.is_trusted:
         return False

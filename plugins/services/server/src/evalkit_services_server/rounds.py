@@ -15,12 +15,7 @@ from evalkit_services_server.tables import ROUND
 
 
 def open_round(connection: Connection, task_id: int, number: int | None = None) -> int:
-    """Open a round, or open a closed one again.
-
-    Args:
-        connection: A transaction that writes.
-        task_id: The task.
-        number: Its number, from 1. Default: the next one.
+    """Open a round, by default the next one, or open a closed one again.
 
     Returns:
         The id of the round.

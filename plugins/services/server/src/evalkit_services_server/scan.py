@@ -1,6 +1,6 @@
-"""The scan: data sets that are registered get to the store and into the database.
+"""The scan: datasets that are registered get to the store and into the database.
 
-A data set that is not in the store is sent there, by its own `load` if it is one of
+A dataset that is not in the store is sent there, by its own `load` if it is one of
 Dynabench's, else by `publish`. It then gets a row, and the row requests evaluations of
 all models of its task. A version that has a row is never requested again.
 """
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, Row, delete, select
+from sqlalchemy import Connection, Engine, delete, select
 
 from evalkit import Dataset
 from evalkit.catalog import BoundDataset, Registry, Resolver
@@ -35,7 +35,7 @@ REFUSED, SKIPPED = "refused", "skipped"
 
 
 class ScanOutcome(NamedTuple):
-    """What the scan did with one data set."""
+    """What the scan did with one dataset."""
 
     name: str
     outcome: str
@@ -46,11 +46,7 @@ class ScanOutcome(NamedTuple):
 
 
 def scan(engine: Engine, settings: Settings) -> list[ScanOutcome]:
-    """Scan the registered data sets; one that fails does not stop the others.
-
-    Args:
-        engine: The database.
-        settings: They name the store, and further data sets.
+    """Scan the registered datasets; one that fails does not stop the others.
 
     Returns:
         An outcome for each, which the table of scans keeps, too.
@@ -72,7 +68,7 @@ def scan(engine: Engine, settings: Settings) -> list[ScanOutcome]:
 def add_dataset(
     engine: Engine, settings: Settings, name: str, source: str | Dataset
 ) -> ScanOutcome:
-    """Send one data set to the store, add its row, and request its evaluations.
+    """Send one dataset to the store, add its row, and request its evaluations.
 
     Args:
         engine: The database.
@@ -83,11 +79,12 @@ def add_dataset(
     Returns:
         What was done.
     """
+    resolver = Resolver(Registry())
     try:
-        bound = Resolver(Registry()).dataset(source)
+        bound = resolver.dataset(source)
+        code = resolver.task(bound).component.name
         with reading(engine) as connection:
-            code = Resolver(Registry()).task(bound).component.name
-            if not _has_task(connection, code):
+            if not connection.scalar(select(TASK.c.id).where(TASK.c.code == code)):
                 reason = f"its task {code} is not on this server"
                 return ScanOutcome(name, SKIPPED, reason)
         with tempfile.TemporaryDirectory(prefix="evalkit-scan-") as staging:
@@ -96,29 +93,28 @@ def add_dataset(
         return ScanOutcome(name, REFUSED, str(error))
 
 
-def _has_task(connection: Connection, code: str) -> bool:
-    found = connection.scalar(select(TASK.c.id).where(TASK.c.code == code))
-    return found is not None
-
-
 def _send(
     engine: Engine, settings: Settings, name: str, bound: BoundDataset, staging: Path
 ) -> ScanOutcome:
     publication = prepare_dataset(bound, settings.store, staging, name=file_name(name))
     fingerprint = sha256_of(publication.path)
+    of_version = DATASET.c.name == name, DATASET.c.version == bound.version
     with reading(engine) as connection:
-        row = _row(connection, name, bound.version)
-    if row is not None and row.fingerprint != fingerprint:
+        known = connection.scalar(select(DATASET.c.fingerprint).where(*of_version))
+    if known not in (None, fingerprint):
         reason = (
-            f"version {bound.version} has other content than when it was added. The "
-            "scores stay those of the stored content; raise the version to evaluate "
-            "the new one"
+            f"version {bound.version} has other content than when it was added. Scores "
+            "stay those of the stored content. Raise the version to evaluate the other"
         )
         return ScanOutcome(name, CHANGED, reason)
-    uri = _uri(bound, publication)
-    if row is not None:
+    if is_sent_by_load(bound.plugin):
+        sent: Any = bound.plugin
+        uri = str(sent.load(bound.default_split))
+    else:
+        uri = send(publication, bound.version)
+    if known is not None:
         return ScanOutcome(name, PRESENT)
-    row_values = {
+    row = {
         "name": name,
         "version": bound.version,
         "fingerprint": fingerprint,
@@ -133,53 +129,26 @@ def _send(
     with writing(engine) as connection:
         task = task_id(connection, publication.facts["task"])
         joined = round_to_join(connection, task, bound.round_id)
-        added = add_row(connection, {**row_values, "task_id": task, "round_id": joined})
+        added = add_row(connection, {**row, "task_id": task, "round_id": joined})
     return ScanOutcome(name, ADDED if added else PRESENT)
 
 
 def add_row(connection: Connection, values: Mapping[str, Any]) -> int | None:
-    """Add the row of a data set that is in the store, and request its evaluations.
-
-    Args:
-        connection: A transaction that writes.
-        values: The row.
+    """Add the row of a dataset that is in the store, and request its evaluations.
 
     Returns:
         The id of the row; None if the version has one already.
     """
-    statement = insert(connection, DATASET).values(**values, added=now(connection))
-    found: int | None = connection.scalar(
-        statement.on_conflict_do_nothing(index_elements=["name", "version"]).returning(
-            DATASET.c.id
-        )
-    )
+    row = insert(connection, DATASET).values(**values, added=now(connection))
+    made = row.on_conflict_do_nothing(index_elements=["name", "version"])
+    found: int | None = connection.scalar(made.returning(DATASET.c.id))
     if found is not None:
         request_for_dataset(connection, found)
     return found
 
 
-def _row(connection: Connection, name: str, version: str) -> Row[Any] | None:
-    of_version = DATASET.c.name == name, DATASET.c.version == version
-    return connection.execute(select(DATASET).where(*of_version)).first()
-
-
-def _uri(bound: BoundDataset, publication: Publication) -> str:
-    """Return where the examples are in the store, after sending them if need be."""
-    if is_sent_by_load(bound.plugin):
-        sent: Any = bound.plugin
-        return str(sent.load(bound.default_split))
-    return send(publication, bound.version)
-
-
 def send(publication: Publication, version: str) -> str:
-    """Publish a version of a data set beside other versions of it.
-
-    Args:
-        publication: The data set.
-        version: Its version.
-
-    Returns:
-        Where it is.
+    """Publish a version of a dataset beside other versions, and return where it is.
 
     Raises:
         ObjectExistsError: Other content of the same version is there.

@@ -26,14 +26,7 @@ class TaskChange(NamedTuple):
 
 
 def add_task(connection: Connection, name: str) -> int:
-    """Add the row of an installed task; a row that exists stays as it is.
-
-    Args:
-        connection: A transaction that writes.
-        name: Name of the task, which is its code.
-
-    Returns:
-        The id of the row.
+    """Add the row of an installed task, and return its id; an existing one stays.
 
     Raises:
         PluginError: The task is unknown or broken.
@@ -72,11 +65,6 @@ def task_id(connection: Connection, code: str) -> int:
 
 def change_task(connection: Connection, code: str, change: TaskChange) -> list[int]:
     """Change a task's row, and request evaluations by metrics that are new.
-
-    Args:
-        connection: A transaction that writes.
-        code: The task.
-        change: The new values.
 
     Returns:
         Ids of the requested jobs: all of the task, if it has a new metric.

@@ -29,7 +29,7 @@ from evalkit_services_server.datasets import stored_dataset
 from evalkit_services_server.deltas import delta_rows, last_job, record_delta
 from evalkit_services_server.endpoints import guarded
 from evalkit_services_server.heartbeats import Heartbeat
-from evalkit_services_server.jobs import LONGEST_DELAY, Claim
+from evalkit_services_server.jobs import Claim
 from evalkit_services_server.requests import request_for_perturbed
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import (
@@ -58,7 +58,7 @@ OUTAGES = StorageError, OSError, OperationalError, InterfaceError
 MOST_ASKED = 5
 """Attempts at a model that cannot be asked."""
 
-FIRST_DELAY = 10.0
+FIRST_DELAY, LONGEST_DELAY = 10.0, 600.0
 """Seconds before a job is tried again; twice as many after each attempt."""
 
 

@@ -1,8 +1,8 @@
 """The queue: requests of evaluations, and the workers that hold them.
 
-A job is held by an attempt until its lease ends by the database's clock. Each sign of
-life extends the lease; a job whose lease ended is claimed by the next attempt, and
-everything that the former attempt still writes is refused.
+An attempt holds a job until its lease ends by the database's clock. Each sign of life
+extends the lease; a job whose lease ended is claimed by the next attempt, and all that
+the former attempt still writes is refused.
 """
 
 from __future__ import annotations
@@ -32,9 +32,6 @@ from evalkit_services_server.tables import DATASET, JOB, MODEL, SUBMISSION, TASK
 MOST_LOSSES = 5
 """Attempts that may end without a word before the job fails."""
 
-LONGEST_DELAY = 600.0
-"""Maximum seconds before a job is tried again."""
-
 
 class Claim(NamedTuple):
     """The attempt of a worker at a job."""
@@ -62,7 +59,7 @@ def request(
     """Request the evaluation of a model on a dataset.
 
     Args:
-        connection: An open transaction that writes.
+        connection: A transaction that writes.
         model_id: The model.
         dataset_id: The dataset.
         submission_id: Its predictions. Default for an uploaded model: the latest.
@@ -76,13 +73,12 @@ def request(
         PluginError: The task or a metric is unknown or broken.
     """
     pair = _pair(connection, model_id, dataset_id)
+    answers = json.dumps(pair["endpoint"], sort_keys=True)
     if pair["kind"] == "uploaded":
         submission = _submission(connection, model_id, dataset_id, submission_id)
         if submission is None:
             return None
         submission_id, answers = submission["id"], submission["sha256"]
-    else:
-        answers = json.dumps(pair["endpoint"], sort_keys=True)
     metrics = [*dict.fromkeys((pair["perf_metric"], *pair["eval_metrics"]))]
     parts = [
         *(model_id, answers, pair["name"], pair["version"], pair["fingerprint"]),
@@ -91,20 +87,19 @@ def request(
         *_digests(pair["component"], metrics),
     ]
     if again:
-        same = JOB.c.model_id == model_id, JOB.c.dataset_id == dataset_id
-        latest = select(JOB.c.id, JOB.c.ended).where(*same).order_by(JOB.c.id.desc())
-        former = connection.execute(latest.limit(1)).first()
-        if former is not None and former.ended is None:
+        former = _latest(connection, model_id, dataset_id)
+        under_way = select(JOB.c.id).where(JOB.c.id == former, JOB.c.ended.is_(None))
+        if connection.scalar(under_way) is not None:
             return None
-        parts.append(former and former.id)
+        parts.append(former)
     row = {
         "key": hashlib.sha256(json.dumps(parts).encode()).hexdigest(),
         **dict(model_id=model_id, dataset_id=dataset_id, submission_id=submission_id),
         **dict(metrics=metrics, state="waiting", requested=now(connection)),
     }
     made = insert(connection, JOB).values(row).on_conflict_do_nothing()
-    found: int | None = connection.scalar(made.returning(JOB.c.id))
-    return found
+    job_id: int | None = connection.scalar(made.returning(JOB.c.id))
+    return job_id
 
 
 def _pair(connection: Connection, model_id: int, dataset_id: int) -> RowMapping:
@@ -159,9 +154,6 @@ def claim(engine: Engine, worker: str, lease: float) -> Claim | None:
         engine: The database.
         worker: Name of the worker.
         lease: Seconds for which the job is held.
-
-    Returns:
-        The attempt; None if there is nothing to do.
     """
     is_over = or_(JOB.c.leased_until.is_(None), JOB.c.leased_until <= bindparam("now"))
     with writing(engine) as connection:
@@ -179,33 +171,7 @@ def claim(engine: Engine, worker: str, lease: float) -> Claim | None:
             **dict(started=moment, leased_until=moment + timedelta(seconds=lease)),
         }
         connection.execute(update(JOB).where(JOB.c.id == job["id"]).values(changes))
-    return claim_of(job, changes["attempt"])
-
-
-def claim_of(job: RowMapping, attempt: int) -> Claim:
-    """Return an attempt at the job of a row."""
-    names = "model_id", "dataset_id", "submission_id"
-    held = {name: job[name] for name in names}
-    return Claim(job["id"], attempt, metrics=(*job["metrics"],), **held)
-
-
-def lose(connection: Connection, claim: Claim) -> None:
-    """Let a job wait whose worker is gone; after too many losses it fails."""
-    _lose(connection, _is_held(claim), {"now": now(connection)})
-
-
-def _lose(
-    connection: Connection, chosen: ColumnElement[bool], times: dict[str, datetime]
-) -> None:
-    changes = dict(losses=JOB.c.losses + 1, progress=None, share=None)
-    waiting = dict(state="waiting", leased_until=None, **changes)
-    failed = dict(state="failed", ended=bindparam("now"), leased_until=None, **changes)
-    failed["reason"] = (
-        f"the evaluation ended its worker {MOST_LOSSES} times without a word"
-    )
-    is_last = JOB.c.losses + 1 >= MOST_LOSSES
-    connection.execute(update(JOB).where(chosen, is_last).values(failed), times)
-    connection.execute(update(JOB).where(chosen).values(waiting), times)
+    return _claim(job, changes["attempt"])
 
 
 def _waits_for_original() -> ColumnElement[bool]:
@@ -226,10 +192,23 @@ def _waits_for_original() -> ColumnElement[bool]:
     return and_(is_perturbed.correlate(JOB).exists(), or_(~has_ended, is_pending))
 
 
+def held_by(connection: Connection, worker: str) -> Claim | None:
+    """Return the attempt that a worker has under way."""
+    held = JOB.c.worker == worker, JOB.c.state == "running"
+    job = connection.execute(select(JOB).where(*held)).mappings().first()
+    return None if job is None else _claim(job, job["attempt"])
+
+
+def _claim(job: RowMapping, attempt: int) -> Claim:
+    names = "model_id", "dataset_id", "submission_id"
+    held = {name: job[name] for name in names}
+    return Claim(job["id"], attempt, metrics=(*job["metrics"],), **held)
+
+
 def beat(
     engine: Engine, claim: Claim, lease: float, text: str, share: float | None
 ) -> bool:
-    """Extend the lease, and tell how far the evaluation is.
+    """Extend the lease, tell how far the evaluation is, and whether it is still held.
 
     Args:
         engine: The database.
@@ -237,52 +216,55 @@ def beat(
         lease: Seconds from now for which the job is held.
         text: What is being done.
         share: Share of it that is done, 0 to 1.
-
-    Returns:
-        Whether the attempt still holds the job.
     """
     with writing(engine) as connection:
         until = now(connection) + timedelta(seconds=lease)
-        return _change(
-            connection, claim, leased_until=until, progress=text, share=share
-        )
+        changes = dict(leased_until=until, progress=text, share=share)
+        return _change(connection, claim, **changes)
 
 
 def end(connection: Connection, claim: Claim, state: str, reason: str | None) -> bool:
-    """End a job.
+    """End a job in the transaction that records what came of it.
 
     Args:
-        connection: The transaction that records what came of it.
+        connection: The transaction; the caller rolls back if the job is not held.
         claim: The attempt.
         state: `done`, `refused` or `failed`.
         reason: Why it was refused or failed.
 
     Returns:
-        Whether the attempt held the job. If not, the caller rolls back.
+        Whether the attempt held the job.
     """
-    changes = dict(state=state, reason=reason, ended=now(connection))
-    return _change(
-        connection, claim, leased_until=None, progress=None, share=None, **changes
-    )
+    changes = dict(state=state, reason=reason, ended=now(connection), leased_until=None)
+    return _change(connection, claim, progress=None, share=None, **changes)
 
 
 def put_back(
     connection: Connection, claim: Claim, reason: str | None, delay: float
-) -> bool:
-    """Let a job wait for another attempt.
-
-    Args:
-        connection: An open transaction that writes.
-        claim: The attempt that gives it up.
-        reason: Why.
-        delay: Seconds before it may be claimed.
-
-    Returns:
-        Whether the attempt held the job.
-    """
+) -> None:
+    """Let a job wait some seconds for another attempt."""
     until = now(connection) + timedelta(seconds=delay)
     changes = dict(state="waiting", reason=reason, leased_until=until)
-    return _change(connection, claim, progress=None, share=None, **changes)
+    _change(connection, claim, progress=None, share=None, **changes)
+
+
+def lose(connection: Connection, claim: Claim) -> None:
+    """Let a job wait whose worker is gone; after too many losses it fails."""
+    _lose(connection, _is_held(claim), {"now": now(connection)})
+
+
+def _lose(
+    connection: Connection, chosen: ColumnElement[bool], times: dict[str, datetime]
+) -> None:
+    changes = dict(losses=JOB.c.losses + 1, progress=None, share=None)
+    waiting = dict(state="waiting", leased_until=None, **changes)
+    failed = {**waiting, "state": "failed", "ended": bindparam("now")}
+    failed["reason"] = (
+        f"the evaluation ended its worker {MOST_LOSSES} times without a word"
+    )
+    is_last = JOB.c.losses + 1 >= MOST_LOSSES
+    connection.execute(update(JOB).where(chosen, is_last).values(failed), times)
+    connection.execute(update(JOB).where(chosen).values(waiting), times)
 
 
 def _change(connection: Connection, claim: Claim, **changes: object) -> bool:

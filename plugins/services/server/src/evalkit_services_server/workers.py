@@ -15,13 +15,13 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC
+from datetime import timedelta
 from multiprocessing import get_context, parent_process
 from multiprocessing.context import SpawnProcess
 from threading import Event, Thread
 
 import psutil
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from evalkit.errors import StorageError
@@ -55,14 +55,8 @@ OUTAGE = 75
 
 
 def serve_jobs(settings: Settings, name: str) -> None:
-    """Evaluate one job after another; the main function of a child.
-
-    Args:
-        settings: The database, the store and the limits.
-        name: Name of the worker.
-    """
+    """Evaluate one job after another; the main function of a child."""
     logging.basicConfig(level=logging.INFO)
-    os.setpgrp()  # so that what a plugin starts ends with it
     stopping = stop_on_signals()
     end_with_parent(stopping)
     engine = connect(settings)
@@ -108,6 +102,7 @@ def end_with_parent(stopping: Event) -> None:
     parent = parent_process()
     if parent is None:
         return
+    os.setpgrp()  # so that what a plugin starts ends with it
 
     def watch() -> None:
         parent.join()
@@ -119,11 +114,7 @@ def end_with_parent(stopping: Event) -> None:
 
 
 class Worker:
-    """A child as its parent sees it.
-
-    Args:
-        settings: Handed to the child.
-    """
+    """A child as its parent sees it."""
 
     def __init__(self, settings: Settings) -> None:
         self.name = f"{socket.gethostname()[:80]}-{uuid.uuid4().hex[:12]}"
@@ -151,13 +142,7 @@ class Worker:
 
 
 class Crew:
-    """The children of one parent.
-
-    Args:
-        settings: Limits of time and memory, the database and the store.
-        engine: The database.
-        count: Number of children.
-    """
+    """The children of one parent."""
 
     def __init__(self, settings: Settings, engine: Engine, count: int) -> None:
         self._settings, self._engine = settings, engine
@@ -189,28 +174,25 @@ class Crew:
             if worker.process.is_alive():
                 worker.kill()
             with told_of_outage(), writing(self._engine) as connection:
-                if claim := held_by(connection, worker.name):
+                if claim := jobs.held_by(connection, worker.name):
                     jobs.put_back(connection, claim, None, 0.0)
 
     def _end_late(self) -> None:
         seconds = self._settings.job_seconds
         names = {worker.name: worker for worker in self._workers}
         is_ours = JOB.c.worker.in_(names), JOB.c.state == "running"
-        late: dict[str, int] = {}
+        late = select(JOB.c.worker, JOB.c.id).where(*is_ours)
         with told_of_outage(), reading(self._engine) as connection:
-            moment = now(connection)
-            for job in connection.execute(select(JOB).where(*is_ours)):
-                started = job.started.replace(tzinfo=job.started.tzinfo or UTC)
-                if (moment - started).total_seconds() > seconds:
-                    late[job.worker] = job.id
-        for name, job_id in late.items():
-            self._fail(names[name], f"took longer than {seconds:,.0f} s", job_id)
+            latest = now(connection) - timedelta(seconds=seconds)
+            found = connection.execute(late.where(JOB.c.started < latest)).all()
+            for name, job_id in found:
+                self._fail(names[name], f"took longer than {seconds:,.0f} s", job_id)
 
     def _fail(self, worker: Worker, what: str, job_id: int | None = None) -> None:
         """End a child, and its job unless it is another than the given one."""
         worker.kill()
         with told_of_outage(), writing(self._engine) as connection:
-            claim = held_by(connection, worker.name)
+            claim = jobs.held_by(connection, worker.name)
             if claim is not None and job_id in (None, claim.job_id):
                 jobs.end(connection, claim, "failed", f"the evaluation {what}")
 
@@ -218,7 +200,7 @@ class Crew:
         """Say what becomes of the job of a child that ended."""
         code = worker.process.exitcode
         with told_of_outage(), writing(self._engine) as connection:
-            claim = held_by(connection, worker.name)
+            claim = jobs.held_by(connection, worker.name)
             if claim is None:
                 return
             LOG.warning("job %s: its worker ended (exit code %s)", claim.name, code)
@@ -238,13 +220,6 @@ def told_of_outage() -> Iterator[None]:
         yield
     except (SQLAlchemyError, StorageError, OSError) as error:
         LOG.warning("the database or the store does not answer: %s", error)
-
-
-def held_by(connection: Connection, name: str) -> Claim | None:
-    """Return the attempt of a worker that runs."""
-    held = JOB.c.worker == name, JOB.c.state == "running"
-    job = connection.execute(select(JOB).where(*held)).mappings().first()
-    return None if job is None else jobs.claim_of(job, job["attempt"])
 
 
 def work(settings: Settings, count: int) -> None:

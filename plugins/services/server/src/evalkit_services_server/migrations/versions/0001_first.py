@@ -1,6 +1,6 @@
 """The first tables."""
 
-from functools import partial
+from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
@@ -9,13 +9,22 @@ revision = "0001"
 down_revision = None
 
 MOMENT = sa.DateTime(timezone=True)
-needed = partial(sa.Column, nullable=False)
 
 
-def part_of(table: str) -> sa.Column[int]:
-    """Return the key of the row that a row belongs to, and goes with."""
+def part_of(table: str, **options: Any) -> sa.Column[Any]:
+    """Return the key of the row that a row belongs to, and is deleted with."""
     key = sa.ForeignKey(f"{table}.id", ondelete="CASCADE")
-    return needed(f"{table}_id", sa.Integer, key, index=True)
+    return sa.Column(f"{table}_id", sa.Integer, key, **{"nullable": False, **options})
+
+
+def needed(kind: Any, *names: str) -> list[sa.Column[Any]]:
+    """Return columns that hold a value in each row."""
+    return [sa.Column(name, kind, nullable=False) for name in names]
+
+
+def optional(kind: Any, *names: str) -> list[sa.Column[Any]]:
+    """Return columns that may hold no value."""
+    return [sa.Column(name, kind) for name in names]
 
 
 def upgrade() -> None:
@@ -32,22 +41,22 @@ def make_accounts() -> None:
     op.create_table(
         "account",
         sa.Column("id", sa.Integer, primary_key=True),
-        needed("name", sa.String(64), unique=True),
-        sa.Column("password", sa.Text),
-        needed("role", sa.String(16)),
-        needed("is_active", sa.Boolean),
-        needed("created", MOMENT),
+        sa.Column("name", sa.String(64), nullable=False, unique=True),
+        *optional(sa.Text, "password"),
+        *needed(sa.String(16), "role"),
+        *needed(sa.Boolean, "is_active"),
+        *needed(MOMENT, "created"),
         sa.CheckConstraint("role IN ('administrator', 'submitter')", name="role"),
     )
     op.create_table(
         "token",
         sa.Column("id", sa.Integer, primary_key=True),
-        part_of("account"),
-        needed("label", sa.String(64)),
-        needed("digest", sa.String(64), unique=True),
-        needed("scopes", sa.JSON),
-        needed("created", MOMENT),
-        sa.Column("expires", MOMENT),
+        part_of("account", index=True),
+        sa.Column("digest", sa.String(64), nullable=False, unique=True),
+        *needed(sa.String(64), "label"),
+        *needed(sa.JSON, "scopes"),
+        *needed(MOMENT, "created"),
+        *optional(MOMENT, "expires"),
     )
     op.create_table(
         "quota",
@@ -56,7 +65,7 @@ def make_accounts() -> None:
         ),
         sa.Column("day", sa.String(10), primary_key=True),
         sa.Column("subject", sa.String(64), primary_key=True),
-        needed("used", sa.BigInteger),
+        *needed(sa.BigInteger, "used"),
     )
 
 
@@ -65,24 +74,19 @@ def make_tasks() -> None:
     op.create_table(
         "task",
         sa.Column("id", sa.Integer, primary_key=True),
-        needed("code", sa.String(64), unique=True),
-        needed("component", sa.Text),
-        needed("input_keys", sa.JSON),
-        needed("perf_metric", sa.Text),
-        needed("eval_metrics", sa.JSON),
-        needed("delta_metrics", sa.JSON),
-        needed("weights", sa.JSON),
-        sa.Column("example", sa.JSON),
-        sa.Column("prompt", sa.Text),
-        needed("description", sa.Text),
-        needed("changed", MOMENT),
+        sa.Column("code", sa.String(64), nullable=False, unique=True),
+        *needed(sa.Text, "component", "perf_metric", "description"),
+        *needed(sa.JSON, "input_keys", "eval_metrics", "delta_metrics", "weights"),
+        *optional(sa.JSON, "example"),
+        *optional(sa.Text, "prompt"),
+        *needed(MOMENT, "changed"),
     )
     op.create_table(
         "round",
         sa.Column("id", sa.Integer, primary_key=True),
-        part_of("task"),
-        needed("number", sa.Integer),
-        needed("state", sa.String(8)),
+        part_of("task", index=True),
+        *needed(sa.Integer, "number"),
+        *needed(sa.String(8), "state"),
         sa.CheckConstraint("number > 0", name="number"),
         sa.CheckConstraint("state IN ('open', 'closed', 'frozen')", name="state"),
         sa.UniqueConstraint("task_id", "number"),
@@ -90,9 +94,9 @@ def make_tasks() -> None:
     op.create_table(
         "metric",
         sa.Column("name", sa.String(256), primary_key=True),
-        needed("unit", sa.String(32)),
-        needed("scale", sa.Float),
-        sa.Column("higher_is_better", sa.Boolean),
+        *needed(sa.String(32), "unit"),
+        *needed(sa.Float, "scale"),
+        *optional(sa.Boolean, "higher_is_better"),
     )
 
 
@@ -101,26 +105,16 @@ def make_datasets() -> None:
     op.create_table(
         "dataset",
         sa.Column("id", sa.Integer, primary_key=True),
-        part_of("task"),
-        sa.Column(
-            "round_id",
-            sa.Integer,
-            sa.ForeignKey("round.id", ondelete="CASCADE"),
-            index=True,
-        ),
+        part_of("task", index=True),
+        part_of("round", nullable=True, index=True),
         sa.Column("parent_id", sa.Integer, sa.ForeignKey("dataset.id"), index=True),
-        needed("name", sa.Text),
-        needed("version", sa.String(64)),
-        needed("fingerprint", sa.Text),
-        needed("uri", sa.Text),
-        sa.Column("perturbation", sa.Text),
-        needed("access", sa.String(16)),
-        needed("board", sa.String(8)),
-        needed("languages", sa.JSON),
-        needed("description", sa.Text),
-        sa.Column("source_url", sa.Text),
-        sa.Column("warning", sa.Text),
-        needed("added", MOMENT),
+        *needed(sa.Text, "name", "fingerprint", "uri", "description"),
+        *needed(sa.String(64), "version"),
+        *optional(sa.Text, "perturbation", "source_url", "warning"),
+        *needed(sa.String(16), "access"),
+        *needed(sa.String(8), "board"),
+        *needed(sa.JSON, "languages"),
+        *needed(MOMENT, "added"),
         sa.CheckConstraint(
             "access IN ('open', 'labels-private', 'inputs-private')", name="access"
         ),
@@ -130,10 +124,10 @@ def make_datasets() -> None:
     op.create_table(
         "scan",
         sa.Column("id", sa.Integer, primary_key=True),
-        needed("name", sa.Text),
-        needed("outcome", sa.String(16)),
-        sa.Column("reason", sa.Text),
-        needed("at", MOMENT),
+        *needed(sa.Text, "name"),
+        *needed(sa.String(16), "outcome"),
+        *optional(sa.Text, "reason"),
+        *needed(MOMENT, "at"),
     )
 
 
@@ -142,50 +136,41 @@ def make_models() -> None:
     op.create_table(
         "model",
         sa.Column("id", sa.Integer, primary_key=True),
-        part_of("task"),
-        part_of("account"),
-        needed("name", sa.String(64)),
-        needed("kind", sa.String(8)),
-        sa.Column("endpoint", sa.JSON),
-        needed("is_trusted", sa.Boolean),
-        needed("added", MOMENT),
+        part_of("task", index=True),
+        part_of("account", index=True),
+        *needed(sa.String(64), "name"),
+        *needed(sa.String(8), "kind"),
+        *optional(sa.JSON, "endpoint"),
+        *needed(sa.Boolean, "is_trusted"),
+        *needed(MOMENT, "added"),
         sa.CheckConstraint("kind IN ('uploaded', 'asked')", name="kind"),
         sa.UniqueConstraint("task_id", "name"),
     )
     op.create_table(
         "submission",
         sa.Column("id", sa.Integer, primary_key=True),
-        part_of("model"),
-        part_of("dataset"),
-        needed("uri", sa.Text),
-        needed("sha256", sa.String(64)),
-        needed("size", sa.BigInteger),
-        needed("received", MOMENT),
+        part_of("model", index=True),
+        part_of("dataset", index=True),
+        *needed(sa.Text, "uri"),
+        *needed(sa.String(64), "sha256"),
+        *needed(sa.BigInteger, "size"),
+        *needed(MOMENT, "received"),
     )
     op.create_table(
         "job",
         sa.Column("id", sa.Integer, primary_key=True),
-        needed("key", sa.String(64), unique=True),
-        part_of("model"),
-        part_of("dataset"),
-        sa.Column(
-            "submission_id",
-            sa.Integer,
-            sa.ForeignKey("submission.id", ondelete="CASCADE"),
-            index=True,
-        ),
-        needed("metrics", sa.JSON),
-        needed("state", sa.String(8)),
-        needed("attempt", sa.Integer),
-        needed("losses", sa.Integer),
-        sa.Column("worker", sa.String(128)),
-        sa.Column("progress", sa.Text),
-        sa.Column("share", sa.Float),
-        sa.Column("reason", sa.Text),
-        needed("requested", MOMENT),
-        sa.Column("started", MOMENT),
-        sa.Column("leased_until", MOMENT),
-        sa.Column("ended", MOMENT),
+        sa.Column("key", sa.String(64), nullable=False, unique=True),
+        part_of("model", index=True),
+        part_of("dataset", index=True),
+        part_of("submission", nullable=True, index=True),
+        *needed(sa.JSON, "metrics"),
+        *needed(sa.String(8), "state"),
+        *needed(sa.Integer, "attempt", "losses"),
+        *optional(sa.String(128), "worker"),
+        *optional(sa.Text, "progress", "reason"),
+        *optional(sa.Float, "share"),
+        *needed(MOMENT, "requested"),
+        *optional(MOMENT, "started", "leased_until", "ended"),
         sa.CheckConstraint(
             "state IN ('waiting', 'running', 'done', 'refused', 'failed')", name="state"
         ),
@@ -198,54 +183,32 @@ def make_results() -> None:
     op.create_table(
         "run",
         sa.Column("id", sa.Integer, primary_key=True),
-        needed("job_id", sa.Integer, sa.ForeignKey("job.id"), unique=True),
-        needed("attempt", sa.Integer),
-        part_of("model"),
-        part_of("dataset"),
-        needed("folder", sa.Text),
-        needed("run_id", sa.String(16), index=True),
-        needed("comparison_key", sa.Text),
-        needed("counts", sa.JSON),
-        needed("is_refused", sa.Boolean),
-        needed("ended", MOMENT),
+        sa.Column(
+            "job_id", sa.Integer, sa.ForeignKey("job.id"), nullable=False, unique=True
+        ),
+        part_of("model", index=True),
+        part_of("dataset", index=True),
+        sa.Column("run_id", sa.String(16), nullable=False, index=True),
+        *needed(sa.Integer, "attempt"),
+        *needed(sa.Text, "folder", "comparison_key"),
+        *needed(sa.JSON, "counts"),
+        *needed(sa.Boolean, "is_refused"),
+        *needed(MOMENT, "ended"),
     )
     op.create_table(
         "score",
-        sa.Column(
-            "run_id",
-            sa.Integer,
-            sa.ForeignKey("run.id", ondelete="CASCADE"),
-            primary_key=True,
-        ),
+        part_of("run", primary_key=True),
         sa.Column("metric", sa.String(256), primary_key=True),
         sa.Column("tag", sa.String(256), primary_key=True),
-        needed("n", sa.Integer),
-        sa.Column("value", sa.Float),
-        sa.Column("se", sa.Float),
-        sa.Column("ci_low", sa.Float),
-        sa.Column("ci_high", sa.Float),
-        sa.Column("reason", sa.Text),
+        *needed(sa.Integer, "n"),
+        *optional(sa.Float, "value", "se", "ci_low", "ci_high"),
+        *optional(sa.Text, "reason"),
     )
     op.create_table(
         "board",
-        sa.Column(
-            "task_id",
-            sa.Integer,
-            sa.ForeignKey("task.id", ondelete="CASCADE"),
-            primary_key=True,
-        ),
+        part_of("task", primary_key=True),
         sa.Column("metric", sa.String(256), primary_key=True),
-        sa.Column(
-            "model_id",
-            sa.Integer,
-            sa.ForeignKey("model.id", ondelete="CASCADE"),
-            primary_key=True,
-        ),
-        sa.Column(
-            "dataset_id",
-            sa.Integer,
-            sa.ForeignKey("dataset.id", ondelete="CASCADE"),
-            primary_key=True,
-        ),
-        needed("run_id", sa.Integer, sa.ForeignKey("run.id", ondelete="CASCADE")),
+        part_of("model", primary_key=True),
+        part_of("dataset", primary_key=True),
+        part_of("run"),
     )

@@ -229,7 +229,7 @@ async def add_submission(
 
     def find() -> Any:
         with reading(engine) as connection:
-            return SUBMISSIONS.find(connection, asking, made.submission_id)
+            return SUBMISSIONS.find(connection, asking, made)
 
     return await run_in_threadpool(find)
 

@@ -316,7 +316,7 @@ async def submit(
         made = await uploads.submit(
             engine, settings, asking, key, int(dataset), parts()
         )
-    return RedirectResponse(f"/submissions/{made.submission_id}", 303)
+    return RedirectResponse(f"/submissions/{made}", 303)
 
 
 @router.get("/login")

@@ -21,11 +21,11 @@ import pyarrow
 from anyio import from_thread, to_thread
 from pydantic import ValidationError
 from pydantic_core import from_json
-from sqlalchemy import Engine, select
+from sqlalchemy import Connection, Engine, RowMapping, select
 
-from evalkit.catalog import BoundTask
+from evalkit.catalog import Bound, BoundTask, Registry, Resolver
 from evalkit.errors import EvalkitError
-from evalkit.places import put
+from evalkit.places import join, put
 from evalkit.reporting import count_of
 from evalkit_services_server import jobs
 from evalkit_services_server.access import (
@@ -35,7 +35,8 @@ from evalkit_services_server.access import (
     UnusableError,
     require,
 )
-from evalkit_services_server.database import now, reading, writing
+from evalkit_services_server.database import now, writing
+from evalkit_services_server.datasets import registered_source
 from evalkit_services_server.limits import spend
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import DATASET, MODEL, ROUND, SUBMISSION, TASK
@@ -73,18 +74,10 @@ class TooLargeError(RequestError):
 
 
 class Received(NamedTuple):
-    """A file of predictions that was received and checked."""
+    """What is known of a file of predictions that was received."""
 
-    path: Path
     sha256: str
     size: int
-
-
-class Submitted(NamedTuple):
-    """A submission, and the job that evaluates it."""
-
-    submission_id: int
-    job_id: int | None
 
 
 async def submit(
@@ -94,7 +87,7 @@ async def submit(
     model_id: int,
     dataset_id: int,
     parts: AsyncIterator[bytes],
-) -> Submitted:
+) -> int:
     """Receive the predictions of a model for a dataset, and request their evaluation.
 
     Args:
@@ -105,102 +98,109 @@ async def submit(
         dataset_id: A dataset of its task.
         parts: The file, as JSON lines: plain, gzip or Zstandard.
 
+    Returns:
+        Id of the submission.
+
     Raises:
         RequestError: It is refused; problems are named by their lines.
     """
     require(principal, "submit")
-    target = await to_thread.run_sync(_find, engine, principal, model_id, dataset_id)
-    await to_thread.run_sync(_spend_in_vain, engine, settings, principal, target)
-    check = await to_thread.run_sync(_row_check, target)
+
+    def prepare() -> CheckRow:
+        with writing(engine) as connection:
+            dataset = _find(connection, principal, model_id, dataset_id)
+            # refused before it arrives; the quota is spent when it has
+            _spend(connection, settings, principal.own_id, dataset)
+            connection.rollback()
+        return _row_check(settings, dataset)
+
+    def receive_and_record() -> int:
+        with NamedTemporaryFile(dir=folder, suffix=".jsonl") as file:
+            path = Path(file.name)
+            found = receive(stream, path, check, settings)
+            uri = join(settings.store, f"predictions/{found.sha256}.jsonl")
+            put(path, uri)
+        with writing(engine) as connection:
+            dataset = _find(connection, principal, model_id, dataset_id)
+            _spend(connection, settings, principal.own_id, dataset)
+            row = {"model_id": model_id, "dataset_id": dataset_id, "uri": uri}
+            row |= {**found._asdict(), "received": now(connection)}
+            made = SUBMISSION.insert().values(row).returning(SUBMISSION.c.id)
+            key: int = connection.execute(made).scalar_one()
+            jobs.request(connection, model_id, dataset_id, key)
+        return key
+
+    async def next_part() -> bytes:
+        try:
+            with anyio.fail_after(SILENCE):
+                return await anext(parts, b"")
+        except TimeoutError:
+            raise RequestError(f"nothing arrived for {SILENCE:g} s", 408) from None
+
     folder = settings.working_folder / "incoming"
     folder.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=folder, suffix=".jsonl") as file:
-        received = await _receive(parts, Path(file.name), check, settings)
-        return await to_thread.run_sync(
-            _record, engine, settings, principal, target, received
-        )
-
-
-class _Target(NamedTuple):
-    model_id: int
-    dataset_id: int
-    dataset: str
-    task: str
-    is_private: bool
+    check = await to_thread.run_sync(prepare)
+    stream = _Parts(lambda: from_thread.run(next_part), settings.largest_upload)
+    return await to_thread.run_sync(receive_and_record, limiter=_UPLOADS)
 
 
 def _find(
-    engine: Engine, principal: Principal, model_id: int, dataset_id: int
-) -> _Target:
-    """Return what predictions are for; refuse what takes none."""
-    with reading(engine) as connection:
-        model = connection.execute(select(MODEL).where(MODEL.c.id == model_id)).first()
-        dataset = connection.execute(
-            select(DATASET, TASK.c.component, ROUND.c.state)
-            .select_from(
-                DATASET.join(TASK).outerjoin(ROUND, ROUND.c.id == DATASET.c.round_id)
-            )
-            .where(DATASET.c.id == dataset_id)
-        ).first()
+    connection: Connection, principal: Principal, model_id: int, dataset_id: int
+) -> RowMapping:
+    """Return the dataset that predictions are for; refuse what takes none."""
+    query = select(MODEL).where(MODEL.c.id == model_id)
+    model = connection.execute(query).first()
     if model is None or not principal.owns(model.account_id):
         raise NotFoundError(f"model {model_id}: not found")
-    is_hidden = dataset is not None and dataset.board == "hidden"
+    joined = DATASET.join(TASK).outerjoin(ROUND, ROUND.c.id == DATASET.c.round_id)
+    query = select(DATASET, TASK.c.component, ROUND.c.state).select_from(joined)
+    found = connection.execute(query.where(DATASET.c.id == dataset_id)).mappings()
+    dataset = found.first()
+    is_hidden = dataset is not None and dataset["board"] == "hidden"
     if dataset is None or (is_hidden and not principal.is_administrator):
         raise NotFoundError(f"dataset {dataset_id}: not found")
-    refusals = {
-        "the model is of another task": dataset.task_id != model.task_id,
+    reasons = {
+        "the model is of another task": dataset["task_id"] != model.task_id,
         "the server asks this model itself": model.kind != "uploaded",
         "its inputs are private, so only models that the host trusts are asked": (
-            dataset.access == "inputs-private"
+            dataset["access"] == "inputs-private"
         ),
-        f"its round is {dataset.state}": dataset.state not in (None, "open"),
+        f"its round is {dataset['state']}": dataset["state"] not in (None, "open"),
     }
-    for reason, holds in refusals.items():
-        if holds:
-            where = f"{dataset.name}: no predictions of {model.name} are taken"
-            raise RequestError(f"{where}: {reason}", 409)
-    is_private = dataset.access != "open"
-    return _Target(model_id, dataset_id, dataset.name, dataset.component, is_private)
+    if reason := next((reason for reason, holds in reasons.items() if holds), None):
+        where = f"{dataset['name']}: no predictions of {model.name} are taken"
+        raise RequestError(f"{where}: {reason}", 409)
+    return dataset
 
 
 def _spend(
-    connection: Any, settings: Settings, principal: Principal, target: _Target
+    connection: Connection, settings: Settings, account: int, dataset: RowMapping
 ) -> None:
-    account = principal.own_id
     spend(connection, account, "submissions", settings.submissions_a_day)
-    if target.is_private:
-        subject = f"submissions to dataset {target.dataset_id}"
+    if dataset["access"] != "open":
+        subject = f"submissions to dataset {dataset['id']}"
         spend(connection, account, subject, settings.private_submissions_a_day)
 
 
-def _spend_in_vain(
-    engine: Engine, settings: Settings, principal: Principal, target: _Target
-) -> None:
-    """Refuse who has no quota left before the file is received."""
-    with writing(engine) as connection:
-        _spend(connection, settings, principal, target)
-        connection.rollback()
-
-
-def _row_check(target: _Target) -> CheckRow:
+def _row_check(settings: Settings, dataset: RowMapping) -> CheckRow:
     """Return the check of a row against the task's `Output`, where rows come as such.
 
     Where a plugin adapts responses first, or cannot be loaded here, the evaluation
     alone checks them.
     """
-    from evalkit import Registry
-
-    registry = Registry()
+    resolver = Resolver(Registry())
     try:
-        task = registry.load("tasks", target.task)
-        dataset = registry.load("datasets", target.dataset)
+        task = BoundTask.of(resolver.bind("tasks", dataset["component"]))
+        own = [task]
+        if dataset["perturbation"] is None:
+            source = registered_source(settings, dataset["name"])
+            own.append(resolver.dataset(source))
     except EvalkitError:
-        return lambda _row: iter(())
-    extracts = getattr(dataset, "extract", None) or getattr(task, "extract", None)
-    adapts = task.has("adapt_response") or dataset.has("adapt_response")
-    if not isinstance(task, BoundTask) or extracts or adapts:
-        return lambda _row: iter(())
-    labels = task.labels if getattr(dataset, "labels", None) is None else None
+        return _no_problem
+    if any(each.has("adapt_response") or _extracts(each) for each in own):
+        return _no_problem
+    has_own_labels = any(getattr(each, "labels", None) for each in own[1:])
+    labels = None if has_own_labels else task.labels
 
     def check(row: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
         if any(name in row for name in _OTHER_SHAPES):
@@ -217,20 +217,12 @@ def _row_check(target: _Target) -> CheckRow:
     return check
 
 
-async def _receive(
-    parts: AsyncIterator[bytes], path: Path, check: CheckRow, settings: Settings
-) -> Received:
-    async def next_part() -> bytes:
-        try:
-            with anyio.fail_after(SILENCE):
-                return await anext(parts, b"")
-        except TimeoutError:
-            raise RequestError(f"nothing arrived for {SILENCE:g} s", 408) from None
+def _extracts(bound: Bound) -> bool:
+    return bound.attributes.get("extract") is not None
 
-    stream = _Parts(lambda: from_thread.run(next_part), settings.largest_upload)
-    return await to_thread.run_sync(
-        receive, stream, path, check, settings, limiter=_UPLOADS
-    )
+
+def _no_problem(_row: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    return iter(())
 
 
 def receive(
@@ -273,7 +265,7 @@ def receive(
         count = count_of(len(problems), "problem")
         have = "have at least" if is_cut else "have"
         raise UnusableError(f"predictions {have} {count}", problems[:MOST_PROBLEMS])
-    return Received(path, digest.hexdigest(), lines.size)
+    return Received(digest.hexdigest(), lines.size)
 
 
 class _Parts(RawIOBase):
@@ -368,31 +360,3 @@ def _shown(value: Any) -> str | None:
         return None
     text = repr(value)
     return text if len(text) <= 200 else f"{text[:100]} … {text[-100:]}"
-
-
-def _record(
-    engine: Engine,
-    settings: Settings,
-    principal: Principal,
-    target: _Target,
-    received: Received,
-) -> Submitted:
-    """Put the file into the store, and its row and job into the database."""
-    uri = f"{settings.store}/predictions/{received.sha256}.jsonl"
-    put(received.path, uri)
-    with writing(engine) as connection:
-        _spend(connection, settings, principal, target)
-        values = {
-            "model_id": target.model_id,
-            "dataset_id": target.dataset_id,
-            "uri": uri,
-            "sha256": received.sha256,
-            "size": received.size,
-            "received": now(connection),
-        }
-        key = connection.scalar(
-            SUBMISSION.insert().values(values).returning(SUBMISSION.c.id)
-        )
-        assert isinstance(key, int)
-        job = jobs.request(connection, target.model_id, target.dataset_id, key)
-        return Submitted(key, job)

@@ -29,13 +29,13 @@ def test_a_backup_is_restored(world: Any, tmp_path: Path) -> None:
     world.submit(world.add_model("vader"), world.predictions["vader"])
     assert evaluate_job(world.claim(), settings, world.engine, Event()) == "done"
     world.submit(world.add_model("afinn"), world.predictions["afinn"])
-    assert backup(settings, folder) == 4
+    assert backup(world.engine, folder) == 4
     with pytest.raises(EvalkitError, match="the database has tables"):
-        restore(settings, folder)
+        restore(world.engine, folder)
     rows = {table: world.rows(table) for table in (DATASET, SUBMISSION, JOB, RUN)}
     with world.engine.begin() as connection:
         METADATA.drop_all(connection)
         connection.execute(text("DROP TABLE alembic_version"))
-    assert restore(settings, folder) == []
+    assert restore(world.engine, folder) == []
     assert {table: world.rows(table) for table in rows} == rows
     assert evaluate_job(world.claim(), settings, world.engine, Event()) == "done"

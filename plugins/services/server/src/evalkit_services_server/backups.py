@@ -11,7 +11,7 @@ import os
 import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import cast
 
@@ -20,74 +20,51 @@ from sqlalchemy import Connection, Engine, inspect, select
 from evalkit.errors import EvalkitError, StorageError
 from evalkit.places import join, local
 from evalkit.plugins.sources import sha256_of
-from evalkit_services_server.database import connect, migrate, reading
-from evalkit_services_server.settings import Settings
+from evalkit_services_server.database import migrate, reading
 from evalkit_services_server.tables import DATASET, RUN, SUBMISSION
 
 DUMP, MANIFEST = "database.dump", "store.json"
 
 
-def backup(settings: Settings, folder: Path) -> int:
-    """Write a backup, while the server and its workers run.
-
-    Args:
-        settings: The database.
-        folder: A new folder.
+def backup(engine: Engine, folder: Path) -> int:
+    """Write a backup to a new folder, while the server and its workers run.
 
     Returns:
-        How many files of the store the dump needs.
+        How many files of the store the manifest names.
 
     Raises:
-        EvalkitError: The database cannot be dumped.
-        StorageError: The folder exists, or a file of the store is missing.
+        EvalkitError: The database cannot be dumped, the folder exists, or a file of
+            the store is missing.
     """
     try:
         folder.mkdir(parents=True)
     except FileExistsError as error:
         raise StorageError(f"{folder}: exists already. Name a new folder") from error
-    engine = connect(settings)
-    # what is listed first is in the dump
-    with closing_pool(engine):
-        with reading(engine) as connection:
-            files = {uri: sha256_of(local(uri)) for uri in needed_files(connection)}
-        _dump(engine, folder / DUMP)
+    with reading(engine) as connection:  # rows that are there now are in the dump
+        files = {uri: sha256_of(local(uri)) for uri in needed_files(connection)}
+    _dump(engine, folder / DUMP)
     (folder / MANIFEST).write_text(json.dumps(files, indent=2), encoding="utf-8")
     return len(files)
 
 
-def restore(settings: Settings, folder: Path) -> list[str]:
-    """Restore a backup into an empty database.
-
-    Args:
-        settings: The database, and the store, which must be where it was.
-        folder: The backup.
+def restore(engine: Engine, folder: Path) -> list[str]:
+    """Restore a backup into an empty database; the store must be where it was.
 
     Returns:
         What is wrong with the store, a sentence for each file.
 
     Raises:
-        EvalkitError: The database has tables, or the dump cannot be read.
+        EvalkitError: The database has tables, or there is no backup that can be read.
     """
     if not (folder / DUMP).is_file() or not (folder / MANIFEST).is_file():
         raise EvalkitError(f"{folder}: not a backup ({DUMP} or {MANIFEST} is missing)")
-    engine = connect(settings)
-    with closing_pool(engine):
-        with engine.connect() as connection:
-            if inspect(connection).get_table_names():
-                raise EvalkitError("the database has tables. Restore into an empty one")
-        _load(engine, folder / DUMP)
-        migrate(engine)
+    with engine.connect() as connection:
+        if inspect(connection).get_table_names():
+            raise EvalkitError("the database has tables. Restore into an empty one")
+    _load(engine, folder / DUMP)
+    migrate(engine)
     files: dict[str, str] = json.loads((folder / MANIFEST).read_bytes())
     return [wrong for uri, sha256 in files.items() if (wrong := _fault(uri, sha256))]
-
-
-@contextmanager
-def closing_pool(engine: Engine) -> Iterator[None]:
-    """Close the connections to a database at the end."""
-    try:
-        yield
-    finally:
-        engine.dispose()
 
 
 def needed_files(connection: Connection) -> Iterator[str]:

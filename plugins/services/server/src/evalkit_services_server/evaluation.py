@@ -22,6 +22,7 @@ from evalkit.errors import (
     EvalkitError,
     StorageError,
 )
+from evalkit.reporting import count_of
 from evalkit_models_base import Asked, Predicted, predict
 from evalkit_services_server import jobs
 from evalkit_services_server.database import insert, now, reading, writing
@@ -87,12 +88,6 @@ def evaluate_job(
 ) -> str:
     """Evaluate a job, and record what came of it.
 
-    Args:
-        claim: The attempt.
-        settings: The store, the lease and the limits.
-        engine: The database.
-        stopping: Set when the worker is to stop.
-
     Returns:
         The state of the job: `done`, `refused`, `failed`, or `waiting` if it is tried
         again or another attempt holds it.
@@ -108,11 +103,9 @@ def evaluate_job(
             remove_attempt(settings, claim.name)
             return _put_back(engine, claim, f"tried again: {error}", delay_of(claim))
         except UnavailableError as error:
+            reason = f"asked {count_of(claim.attempt, 'time')}: {error}"
             if claim.attempt < MOST_ASKED:
-                return _put_back(
-                    engine, claim, f"asked again: {error}", delay_of(claim)
-                )
-            reason = f"asked {claim.attempt} times: {error}"
+                return _put_back(engine, claim, reason, delay_of(claim))
         except EvalkitError as error:
             reason = str(error)
         except (Exception, SystemExit) as error:
@@ -317,7 +310,7 @@ def renew_board(
     query = query.join_from(BOARD, RUN, BOARD.c.run_id == RUN.c.id)
     known = result.record.metric_names
     metrics = {*result.metrics}
-    for metric, job_id in connection.execute(query):
+    for metric, job_id in connection.execute(query).all():
         if metric_of(metric, known) is None:
             continue
         if job_id > claim.job_id:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from threading import Event, Thread
-from types import TracebackType
 from typing import Self
 
 from sqlalchemy import Engine
@@ -21,14 +20,7 @@ BEATS = 4
 
 
 class Heartbeat:
-    """Extends the lease of a job in a thread, until the block ends.
-
-    Args:
-        engine: The database.
-        claim: The attempt.
-        lease: Seconds of the lease.
-        stopping: Set when the worker is to stop.
-    """
+    """Extends the lease of a job, of some seconds, until the block ends."""
 
     def __init__(
         self, engine: Engine, claim: Claim, lease: float, stopping: Event
@@ -42,12 +34,7 @@ class Heartbeat:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._ended.set()
         self._thread.join()
 

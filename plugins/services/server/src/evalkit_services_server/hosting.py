@@ -133,9 +133,8 @@ def backup_command(folder: Path) -> None:
     The server may run meanwhile. Copy the store afterwards, with your own tools.
     """
     from evalkit_services_server.backups import backup
-    from evalkit_services_server.settings import Settings
 
-    count = backup(Settings(), folder)
+    count = backup(_opened()[0], folder)
     echo(f"{folder}: written. It needs {count:,} files of the store")
 
 
@@ -144,9 +143,10 @@ def backup_command(folder: Path) -> None:
 def restore_command(folder: Path) -> None:
     """Restore the backup in FOLDER into an empty database, and check the store."""
     from evalkit_services_server.backups import restore
+    from evalkit_services_server.database import connect
     from evalkit_services_server.settings import Settings
 
-    faults = restore(Settings(), folder)
+    faults = restore(connect(Settings()), folder)
     for fault in faults:
         echo(fault, err=True)
     if faults:

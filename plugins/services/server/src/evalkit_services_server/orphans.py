@@ -20,10 +20,6 @@ def sweep(engine: Engine, settings: Settings) -> list[str]:
 
     A bucket is only looked at: its orphans are logged, for the host to delete.
 
-    Args:
-        engine: The database.
-        settings: The store.
-
     Returns:
         The names of the orphans, `JOB-ATTEMPT`.
     """

@@ -47,7 +47,7 @@ class TaskIO(evalkit.BaseTaskIO):
     perturb_fields = ("statement",)
 
     def __init__(self):
-        super().__init__({{"uid": "0", "statement": "It is a good day."}})
+        super().__init__({{"uid": "0", "statement": "A good day.", "source": "web"}})
 
 class Reviews(evalkit.Dataset):
     task = "opinion"
@@ -58,12 +58,15 @@ class Reviews(evalkit.Dataset):
 
     def load(self, split):
         keys = "uid", "statement", "label"
-        return [dict(zip(keys, row)) | {{"tags": [row[3]]}} for row in ROWS]
+        more = {{"source": "shop"}}
+        return [dict(zip(keys, row)) | more | {{"tags": [row[3]]}} for row in ROWS]
 
 def load_datasets():
     return {{"{key}": Reviews()}}
 """
 Install = Callable[..., None]
+SENT: list[dict[str, str]] = []
+"""What the model was sent."""
 
 
 class Host:
@@ -142,6 +145,8 @@ def host(
     host = Host(Settings())
     with writing(host.engine) as connection:
         tasks.add_task(connection, "opinion")
+        keys = tasks.TaskChange(input_keys=["uid", "statement"])
+        assert tasks.change_task(connection, "opinion", keys) == []
     yield host
     host.engine.dispose()
 
@@ -163,7 +168,8 @@ def endpoint() -> Iterator[dict[str, Any]]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             sent = self.rfile.read(int(self.headers["Content-Length"]))
-            body = json.dumps({**json.loads(sent), "label": "positive"}).encode()
+            SENT.append(json.loads(sent))
+            body = json.dumps({**SENT[-1], "label": "positive"}).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -197,6 +203,7 @@ def test_the_guide_from_a_package_to_a_board_by_tag(
     assert len(stored.read_text().splitlines()) == 4
     assert host.column(DATASET.c.uri) == [str(stored)]
     assert host.work() == ["done"]  # the asked model; the others have no predictions
+    assert {"statement", "source"} & SENT[-1].keys() == {"statement"}
     waiting = "waiting for predictions"
     assert host.board() == {"asked": [0.5], "good": [waiting], "half": [waiting]}
     host.submit(good, "reviews", GOOD)
@@ -235,6 +242,7 @@ def test_a_delta_waits_for_the_original_and_names_its_failure(
     host.scan()
     model = host.add_model("late")
     row = {"uid": "1_X", "input_id": "1", "statement": "x", "label": "positive"}
+    row |= {"source": "shop"}
     row |= {"perturbation": "x", "families": ["fairness"], "label_effect": "invariant"}
     Path("x.jsonl").write_text(json.dumps({**row, "tags": []}))
     words = ["host", "dataset", "x.jsonl", "--original", "reviews"]

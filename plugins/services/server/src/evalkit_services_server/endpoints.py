@@ -15,6 +15,7 @@ from urllib.parse import SplitResult, urlsplit
 from evalkit.errors import DataError, EvalkitError
 from evalkit_services_server.access import RequestError, UnusableError
 from evalkit_services_server.settings import Settings
+from evalkit_services_server.tasks import asked_task
 
 if TYPE_CHECKING:
     from evalkit_services_server.api_types import Endpoint
@@ -123,7 +124,7 @@ def _ask(
         found = predict(
             model=f"{endpoint['model']}:{json.dumps(endpoint['parameters'])}",
             data=[example],
-            task=task["component"],
+            task=asked_task(task),
             prompt=task["prompt"],
             asked=asked,
         )

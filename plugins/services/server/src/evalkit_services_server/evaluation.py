@@ -8,6 +8,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
@@ -43,6 +44,7 @@ from evalkit_services_server.tables import (
     SUBMISSION,
     TASK,
 )
+from evalkit_services_server.tasks import asked_task
 
 if TYPE_CHECKING:
     from evalkit import Dataset
@@ -232,10 +234,12 @@ def ask(
     """
     endpoint = subject.model["endpoint"]
     reference = f"{endpoint['model']}:{json.dumps(endpoint['parameters'])}"
+    asked = copy(dataset)
+    vars(asked)["task"] = asked_task(subject.task)
     with guarded(endpoint, settings):
         try:
             return predict(
-                dataset,
+                asked,
                 model=reference,
                 prompt=subject.task["prompt"],
                 asked=Asked(is_cached=False),

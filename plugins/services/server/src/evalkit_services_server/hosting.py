@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalkit_cli.commanding import echo
+from evalkit.errors import EvalkitError
+from evalkit_cli.commanding import echo, plugin_output_to_stderr
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -80,11 +81,13 @@ def task_command(
 
     engine, settings = _opened()
     change = TaskChange(perf_metric, eval_metric or None, delta_metric or None)
-    with writing(engine) as connection:
-        add_task(connection, name)
-        requested = change_task(connection, name, change)
+    with plugin_output_to_stderr():
+        with writing(engine) as connection:
+            add_task(connection, name)
+            requested = change_task(connection, name, change)
+        outcomes = scan(engine, settings)
     echo(f"{name}: {len(requested)} evaluations requested")
-    _show(scan(engine, settings))
+    _show(outcomes)
 
 
 @host_command.command("dataset")
@@ -111,10 +114,14 @@ def dataset_command(what: str, original: str | None, prefix: str | None) -> None
     if (original is None) != (prefix is None):
         raise click.UsageError("--original and --perturb-prefix belong together.")
     engine, settings = _opened()
-    if original is None or prefix is None:
-        _show([add_dataset(engine, settings, what, what)])
-    else:
-        _show([add_perturbed(engine, settings, what, original, prefix)])
+    with plugin_output_to_stderr():
+        if original is None or prefix is None:
+            outcome = add_dataset(engine, settings, what, what)
+        else:
+            outcome = add_perturbed(engine, settings, what, original, prefix)
+    if outcome.reason is not None:
+        raise EvalkitError(f"{what}: {outcome.outcome}: {outcome.reason}")
+    _show([outcome])
 
 
 @host_command.command("scan")
@@ -122,7 +129,9 @@ def scan_command() -> None:
     """Send registered datasets to the store, and request their evaluations."""
     from evalkit_services_server.scan import scan
 
-    _show(scan(*_opened()))
+    with plugin_output_to_stderr():
+        outcomes = scan(*_opened())
+    _show(outcomes)
 
 
 @host_command.command("backup")
@@ -167,5 +176,5 @@ def _opened() -> tuple[Engine, Settings]:
 def _show(outcomes: list[ScanOutcome]) -> None:
     """Print what was done, but for datasets of tasks that the server lacks."""
     for name, outcome, reason in outcomes:
-        if outcome != "skipped" or len(outcomes) == 1:
+        if outcome != "skipped":
             echo(f"{name}: {outcome}{f': {reason}' if reason else ''}")

@@ -27,7 +27,7 @@ from evalkit_services_server.datasets import file_name, is_sent_by_load, registe
 from evalkit_services_server.requests import request_for_dataset
 from evalkit_services_server.rounds import round_to_join
 from evalkit_services_server.settings import Settings
-from evalkit_services_server.tables import DATASET, SCAN, TASK
+from evalkit_services_server.tables import BOARDS, DATASET, SCAN, TASK
 from evalkit_services_server.tasks import task_id
 
 ADDED, PRESENT, CHANGED = "added", "present", "changed"
@@ -123,14 +123,21 @@ def _send(
         "description": bound.description or "",
         "source_url": bound.source_url,
         "warning": bound.content_warning,
-        "access": "open",
-        "board": "scoring",
+        "access": settings.access,
+        "board": _board(bound.plugin),
     }
     with writing(engine) as connection:
         task = task_id(connection, publication.facts["task"])
         joined = round_to_join(connection, task, bound.round_id)
         added = add_row(connection, {**row, "task_id": task, "round_id": joined})
     return ScanOutcome(name, ADDED if added else PRESENT)
+
+
+def _board(dataset: object) -> str:
+    """Return where scores are shown, which Dynabench calls the `access_type`."""
+    given = getattr(dataset, "access_type", None)
+    board = str(getattr(given, "value", given))
+    return board if board in BOARDS else "scoring"
 
 
 def add_row(connection: Connection, values: Mapping[str, Any]) -> int | None:

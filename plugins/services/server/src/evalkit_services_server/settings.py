@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -30,6 +30,9 @@ class Settings(BaseSettings):
 
     datasets: Annotated[tuple[str, ...], NoDecode] = ()
     """`module:load_datasets`, which return data sets beside the installed ones."""
+
+    access: Literal["open", "labels-private", "inputs-private"] = "open"
+    """Access of datasets when they are added."""
 
     host: str = "127.0.0.1"
     """Address that the server listens on."""

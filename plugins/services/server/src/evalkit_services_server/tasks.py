@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select, update
@@ -46,6 +47,14 @@ def add_task(connection: Connection, name: str) -> int:
     statement = insert(connection, TASK).values(row)
     connection.execute(statement.on_conflict_do_nothing(index_elements=["code"]))
     return task_id(connection, row["code"])
+
+
+def asked_task(row: Mapping[str, Any]) -> Any:
+    """Return the task of a row as models are asked: with the input keys of the row."""
+    task = copy(_bind(row["component"]).plugin)
+    keys = [key for key in row["input_keys"] if key != "uid"]
+    vars(task).update(name=row["code"], input_keys=keys)
+    return task
 
 
 def task_id(connection: Connection, code: str) -> int:

@@ -19,7 +19,7 @@ from evalkit_services_server import jobs
 from evalkit_services_server.database import now, writing
 from evalkit_services_server.evaluation import evaluate_job
 from evalkit_services_server.orphans import sweep
-from evalkit_services_server.tables import BOARD, JOB, RUN, SCORE
+from evalkit_services_server.tables import BOARD, DATASET, JOB, RUN, SCORE
 
 FOREVER = Event()
 """Never set: a worker that is not to stop."""
@@ -119,10 +119,15 @@ def test_refused_predictions_are_a_result(world: Any, tmp_path: Path) -> None:
     world.submit(world.add_model("short"), path)
     assert evaluate(world) == "refused"
     (job,), (run,) = world.rows(JOB), world.rows(RUN)
-    assert "1 example" in job["reason"]
+    assert "sent-001" in job["reason"]
     assert run["is_refused"]
     assert run["counts"]["missing"] == 1
     assert board(world) == {}
+    with writing(world.engine) as connection:
+        connection.execute(update(DATASET).values(access="labels-private"))
+    world.submit(world.add_model("private"), path)
+    assert evaluate(world) == "refused"
+    assert "sent-001" not in world.rows(JOB)[-1]["reason"]
 
 
 def test_a_lease_that_is_lost_while_writing_changes_nothing(world: Any) -> None:

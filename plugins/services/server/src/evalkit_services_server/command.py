@@ -24,9 +24,14 @@ def serve_command(with_worker: bool) -> None:
     engine = connect(settings)
     migrate(engine)
     Thread(target=scan, args=(engine, settings), daemon=True).start()
-    if with_worker:  # it stops when this process ends
-        get_context("spawn").Process(target=work, args=(settings, 1)).start()
-    uvicorn.run(make_app(settings), host=settings.host, port=settings.port)
+    worker = get_context("spawn").Process(target=work, args=(settings, 1))
+    if with_worker:  # it also stops by itself when this process is killed
+        worker.start()
+    try:
+        uvicorn.run(make_app(settings), host=settings.host, port=settings.port)
+    finally:
+        if with_worker:
+            worker.terminate()
 
 
 @click.command("work")

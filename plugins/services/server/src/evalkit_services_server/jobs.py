@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -28,6 +29,10 @@ from sqlalchemy import (
 
 from evalkit_services_server.database import insert, now, writing
 from evalkit_services_server.tables import DATASET, JOB, MODEL, SUBMISSION, TASK
+
+LOG = logging.getLogger(__name__)
+
+WITHHELD = "withheld, as it may quote the private dataset; the host's log has it"
 
 MOST_LOSSES = 5
 """Attempts that may end without a word before the job fails."""
@@ -235,7 +240,8 @@ def end(connection: Connection, claim: Claim, state: str, reason: str | None) ->
     Returns:
         Whether the attempt held the job.
     """
-    changes = dict(state=state, reason=reason, ended=now(connection), leased_until=None)
+    changes = dict(state=state, ended=now(connection), leased_until=None)
+    changes["reason"] = _shown(connection, claim, reason)
     return _change(connection, claim, progress=None, share=None, **changes)
 
 
@@ -244,8 +250,18 @@ def put_back(
 ) -> None:
     """Let a job wait some seconds for another attempt."""
     until = now(connection) + timedelta(seconds=delay)
-    changes = dict(state="waiting", reason=reason, leased_until=until)
+    changes = dict(state="waiting", leased_until=until)
+    changes["reason"] = _shown(connection, claim, reason)
     _change(connection, claim, progress=None, share=None, **changes)
+
+
+def _shown(connection: Connection, claim: Claim, reason: str | None) -> str | None:
+    """Return a reason as owners of models see it, who may not see private examples."""
+    query = select(DATASET.c.access).where(DATASET.c.id == claim.dataset_id)
+    if reason is None or connection.scalar(query) == "open":
+        return reason
+    LOG.warning("job %s: %s", claim.name, reason)
+    return WITHHELD
 
 
 def lose(connection: Connection, claim: Claim) -> None:

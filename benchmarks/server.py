@@ -2,7 +2,7 @@
 
 ```
 python benchmarks/server.py [--database sqlite|postgresql] [--kills 50]
-    [--server-kills 20] [--seed 0]
+    [--server-kills 20] [--workers 2] [--seed 0]
 ```
 
 A client submits predictions by the API until all kills are done. Then every submission
@@ -62,7 +62,7 @@ LEASE = 5.0
 class Site:
     """A server and its workers, over one database and one store."""
 
-    def __init__(self, folder: Path, database: str) -> None:
+    def __init__(self, folder: Path, database: str, workers: int) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         self.settings = Settings(
@@ -82,6 +82,7 @@ class Site:
                 for key, each in given.items()
             },
         }
+        self._workers = str(workers)
         self._log = (folder / "log").open("ab")
         self._folder = folder
         self.engine = connect(self.settings)
@@ -93,6 +94,10 @@ class Site:
                 connection, owner, "benchmark", ("read", "submit")
             )
         scan(self.engine, self.settings)
+
+    def start_workers(self) -> subprocess.Popen[bytes]:
+        """Start the parent of the workers."""
+        return self.start("work", "--jobs", self._workers)
 
     def start(self, *command: str) -> subprocess.Popen[bytes]:
         """Start a command of evalkit, in a session of its own."""
@@ -191,7 +196,7 @@ def kill_workers(
     site: Site, count: int, chance: random.Random, finish: Callable[[], None]
 ) -> None:
     """Kill children, and now and then their parent, which is started again."""
-    parent = site.start("work", "-j", "2")
+    parent = site.start_workers()
     try:
         for _ in range(count):
             ended = site.count("done")
@@ -206,7 +211,7 @@ def kill_workers(
             else:
                 kill(parent.pid)
                 parent.wait()
-                parent = site.start("work", "-j", "2")
+                parent = site.start_workers()
         finish()
         site.wait()
     finally:
@@ -275,7 +280,7 @@ def replay(site: Site, former: Site) -> None:
             key = submission["id"]
             pair = submission["model_id"], submission["dataset_id"]
             jobs.request(connection, *pair, submission_id=key)
-    worker = site.start("work", "-j", "2")
+    worker = site.start_workers()
     try:
         site.wait()
     finally:
@@ -327,6 +332,7 @@ def main() -> None:
     parser.add_argument("--database", choices=("sqlite", "postgresql"))
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--server-kills", type=int, default=20)
+    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     for kind in [given.database] if given.database else ["sqlite", "postgresql"]:
@@ -336,7 +342,10 @@ def main() -> None:
                 folder.mkdir()
             with databases(kind, folders) as urls:
                 began = time.monotonic()
-                sites = [Site(*pair) for pair in zip(folders, urls, strict=True)]
+                sites = [
+                    Site(*place, given.workers)
+                    for place in zip(folders, urls, strict=True)
+                ]
                 disturb(sites[0], given.kills, given.server_kills, given.seed)
                 found: dict[str, Any] = check(sites[0])
                 replay(sites[1], sites[0])

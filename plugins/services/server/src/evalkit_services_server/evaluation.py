@@ -158,10 +158,10 @@ def _evaluate(
             reason = "; ".join(result.errors) or None
             deltas = deltas_of(settings, claim, subject, predictions)
     with writing(engine) as connection:
-        run_id = record(connection, claim, subject, result)
-        record_delta(connection, run_id, deltas)
         if not jobs.end(connection, claim, state, reason):
             raise LostError
+        run_id = record(connection, claim, subject, result)
+        record_delta(connection, run_id, deltas)
         request_for_perturbed(connection, claim.model_id, claim.dataset_id)
     return state
 

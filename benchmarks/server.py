@@ -82,6 +82,7 @@ class Site:
                 for key, each in given.items()
             },
         }
+        self.received: set[tuple[int, str]] = set()
         self._workers = str(workers)
         self._log = (folder / "log").open("ab")
         self._folder = folder
@@ -178,7 +179,8 @@ def submit_until(site: Site, done: Event, chance: random.Random) -> None:
                 for key in range(1, EXAMPLES + 1)
             ]
             body = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
-            site.ask("POST", f"/models/{model}/submissions?dataset=1", body)
+            path = f"/models/{model}/submissions?dataset=1"
+            site.received.add((model, site.ask("POST", path, body)["sha256"]))
         number += 1
         while not done.is_set() and site.count("waiting") > 20:
             time.sleep(0.05)
@@ -292,8 +294,6 @@ def check(site: Site) -> dict[str, int]:
     """Return what was counted; each submission must have one run."""
     sweep(site.engine, site.settings)
     with site.engine.connect() as connection:
-        rows = connection.execute(select(SUBMISSION.c.model_id, SUBMISSION.c.sha256))
-        submitted = {tuple(row) for row in rows}
         query = select(SUBMISSION.c.model_id, SUBMISSION.c.sha256, RUN.c.folder)
         query = query.join_from(RUN, JOB, RUN.c.job_id == JOB.c.id)
         query = query.join(SUBMISSION, SUBMISSION.c.id == JOB.c.submission_id)
@@ -309,7 +309,7 @@ def check(site: Site) -> dict[str, int]:
     written = [str(path) for path in folder.glob("*/*/*")]
     return {
         **figures,
-        "lost": len(submitted - {*evaluated}) + site.count("failed", "refused"),
+        "lost": len(site.received - {*evaluated}) + site.count("failed", "refused"),
         "counted twice": len(evaluated) - len({*evaluated}),
         "runs without a job": len({*written} - {run.folder for run in runs}),
         "jobs without a run": len({run.folder for run in runs} - {*written}),

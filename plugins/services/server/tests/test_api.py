@@ -11,12 +11,13 @@ from typing import Any
 import httpx2
 import pyarrow
 import pytest
+from fastapi.routing import iter_route_contexts
 from fastapi.testclient import TestClient
 from sqlalchemy import Connection, Table, select
 
 from evalkit.errors import EvalkitError
 from evalkit_services_server import access, accounts, jobs, uploads
-from evalkit_services_server.app import make_app
+from evalkit_services_server.app import API, make_app
 from evalkit_services_server.database import connect, migrate, now, writing
 from evalkit_services_server.evaluation import evaluate_job
 from evalkit_services_server.scan import add_dataset
@@ -132,7 +133,7 @@ def test_predictions_are_stored_and_evaluated(server: Server, pack: Any) -> None
 PUBLIC, LOGIN, OWN, HOST = "public", "login", "own", "host"
 """Who may ask: anybody, who is logged in, the owner, an administrator."""
 
-RULES: dict[str, tuple[str, str | None, Any]] = {
+API_RULES: dict[str, tuple[str, str | None, Any]] = {
     "GET /tasks": (PUBLIC, None, None),
     "GET /tasks/{key}": (PUBLIC, "sentiment", None),
     "PATCH /tasks/{code}": (HOST, "sentiment", {"weights": {"accuracy": 2}}),
@@ -171,6 +172,30 @@ RULES: dict[str, tuple[str, str | None, Any]] = {
 }
 """Of each route: who may ask, whose thing it is asked for, and what is sent."""
 
+FORM = {"task": "sentiment", "name": "new"}
+PAGES: dict[str, tuple[str, str | None, Any]] = {
+    "GET /": (PUBLIC, None, None),
+    "GET /static/{name}": (PUBLIC, "style", None),
+    "GET /tasks/{code}": (PUBLIC, "sentiment", None),
+    "GET /tasks/{code}/board.{kind}": (PUBLIC, "sentiment", None),
+    "GET /models/{key}": (PUBLIC, "model", None),
+    "GET /datasets/{key}": (PUBLIC, "dataset", None),
+    "GET /runs/{key}": (PUBLIC, "run", None),
+    "GET /compare": (PUBLIC, None, None),
+    "GET /jobs": (LOGIN, None, None),
+    "GET /submissions/{key}": (OWN, "submission", None),
+    "GET /account": (LOGIN, None, None),
+    "POST /account/models": (LOGIN, None, FORM),
+    "POST /models/{key}/submissions": (OWN, "model", {"dataset": "1"}),
+    "GET /login": (PUBLIC, None, None),
+    "POST /login": ("wrong", None, {"name": "ada", "password": "wrong"}),
+    "POST /logout": (PUBLIC, None, {}),
+    "GET /health": (PUBLIC, None, None),
+    "GET /api/v1/openapi.json": (PUBLIC, None, None),
+}
+RULES = {f"{r.replace(' ', f' {API}', 1)}": rule for r, rule in API_RULES.items()}
+RULES |= PAGES
+
 EXPECTED = {
     # nobody, ada to read, ada (the owner) to submit, bob to submit, the host
     PUBLIC: (2, 2, 2, 2, 2),
@@ -180,19 +205,21 @@ EXPECTED = {
     "private": (401, 403, 2, 404, 404),
     "secret": (401, 2, 2, 404, 404),
     HOST: (401, 403, 403, 403, 2),
+    "wrong": (401, 401, 401, 401, 401),
 }
 Things = tuple[Server, dict[str, Any]]
 ASKING = (None, "ada read", "ada submit", "bob submit", "host")
 
 
-def routes() -> list[str]:
-    app = make_app(Settings(database="sqlite://"))
-    paths = app.openapi()["paths"]
-    return [f"{m.upper()} {path}" for path, found in paths.items() for m in found]
-
-
 def test_every_route_has_a_rule() -> None:
-    assert {each.replace("/api/v1", "") for each in routes()} == {*RULES, "GET /health"}
+    app = make_app(Settings(database="sqlite://"))
+    found = {
+        f"{method} {route.path}"
+        for route in iter_route_contexts(app.routes)
+        for method in route.methods or ()
+        if method != "HEAD"
+    }
+    assert found == {*RULES}
 
 
 @pytest.fixture(scope="module")
@@ -225,27 +252,34 @@ def test_only_who_may_is_answered(things: Things, route: str) -> None:
     server, keys = things
     who, thing, sent = RULES[route]
     method, path = route.split()
-    if route == "POST /models/{key}/submissions":
+    is_page = not path.startswith(API)
+    if route == f"POST {API}/models/{{key}}/submissions":
         path += f"?dataset={server.dataset}"
     found = []
     for number, asking in enumerate(ASKING):
         with writing(server.engine) as connection:
             ended = {"state": "failed", "ended": now(connection)}
             connection.execute(JOB.update().values(ended))
-        given = {"label": "l", "scopes": ["read"]}
-        server.ask("ada", "POST", "/tokens", json=given)
+        server.ask("ada", "POST", "/tokens", json={"label": "l", "scopes": ["read"]})
         token = server.ask("ada", "GET", "/tokens").json()[0]["id"]
         key = str({**keys, "token": token}.get(str(thing)))
         place = path.replace("{key}", key).replace("{code}", key)
-        options: dict[str, Any] = {}
+        place = place.replace("{number}", "1").replace("{kind}", "csv")
+        place = place.replace("{name}", "style.css")
+        options: dict[str, Any] = {"follow_redirects": False, "whole": True}
         if isinstance(sent, bytes):
             options["content"] = sent
         elif sent is not None:
-            name = {"name": f"new-{number}"} if "name" in sent else {}
-            options["json"] = {**sent, **name}
-        place = place.replace("{number}", "1")
-        status = server.ask(asking, method, place, **options).status_code
-        found.append(2 if status // 100 == 2 else status)
+            name = {"name": f"new-{number}-{len(path)}"} if sent.get("task") else {}
+            name = {"name": f"new-{number}"} if sent == {"name": "new"} else name
+            options["data" if is_page else "json"] = {**sent, **name}
+        if isinstance(sent, dict) and "dataset" in sent:
+            options["files"] = {"file": GOOD}
+        answer = server.ask(asking, method, place, **options)
+        status = answer.status_code
+        if answer.headers.get("location", "").startswith("/login"):
+            status = 401
+        found.append(2 if status < 400 else status)
     assert tuple(found) == EXPECTED[who]
 
 
@@ -401,6 +435,7 @@ def test_a_cookie_does_nothing_without_the_token_of_its_page(server: Server) -> 
     assert status(**{access.CSRF_HEADER: "x"}) == 403
     other = access.csrf_token("another", server.settings)
     assert status(**{access.CSRF_HEADER: other}) == 403
+    assert status(**{"origin": "null", access.CSRF_HEADER: csrf}) == 403
     evil = {"origin": "https://evil.example", access.CSRF_HEADER: csrf}
     assert status(**evil) == 403
     assert status(**{"origin": "http://testserver", access.CSRF_HEADER: csrf}) == 201
@@ -415,7 +450,7 @@ def test_passwords(server: Server) -> None:
         assert accounts.check_password(connection, "nobody", "correct horse") is None
         assert accounts.check_password(connection, "ada", "") is None
         accounts.change_account(connection, key, password="battery staple")
-        assert accounts.identify(connection, session) is None
+        assert access.identify(connection, session) is None
         stored = connection.scalars(select(ACCOUNT.c.password)).all()
         assert stored[-1].startswith("$argon2id$")
         accounts.change_account(connection, key, is_active=False)

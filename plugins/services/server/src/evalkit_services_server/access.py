@@ -9,17 +9,23 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, select
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from evalkit.errors import EvalkitError
-from evalkit_services_server.accounts import SESSION_TIME, Identity, identify
-from evalkit_services_server.database import reading
+from evalkit_services_server.accounts import (
+    SCOPES,
+    SESSION,
+    SESSION_TIME,
+    digest_of,
+)
+from evalkit_services_server.database import now, reading
 from evalkit_services_server.settings import Settings
+from evalkit_services_server.tables import ACCOUNT, TOKEN
 
 COOKIE = "evalkit_session"
 CSRF_HEADER = "x-csrf-token"
@@ -118,6 +124,22 @@ class Principal:
         return self.is_administrator or self.account_id == account_id
 
 
+def identify(connection: Connection, token: str) -> Principal | None:
+    """Return whose token it is; None if it is unknown, over, or its account closed."""
+    row = connection.execute(
+        select(TOKEN, ACCOUNT.c.name, ACCOUNT.c.role)
+        .select_from(TOKEN.join(ACCOUNT))
+        .where(TOKEN.c.digest == digest_of(token), ACCOUNT.c.is_active)
+        .where(TOKEN.c.expires.is_(None) | (TOKEN.c.expires > now(connection)))
+    ).first()
+    if row is None:
+        return None
+    allowed = SCOPES[row.role]
+    own = allowed if SESSION in row.scopes else row.scopes
+    scopes = frozenset(own).intersection(allowed)
+    return Principal(row.account_id, row.name, row.role, scopes, token_id=row.id)
+
+
 def require(principal: Principal, scope: str) -> None:
     """Refuse who may not do such a thing at all, before anything is looked up.
 
@@ -155,23 +177,32 @@ async def principal(request: Request) -> Principal:
 async def form_principal(request: Request) -> Principal:
     """Return who asks by a form with a file, whose handler calls `check_csrf`."""
     state = request.app.state
-    address = _network_of(request.client.host if request.client else "")
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    cookie = request.cookies.get(COOKIE)
-    if token and scheme.lower() == "bearer":
-        identity = await run_in_threadpool(_identity, state.engine, token.strip())
-        if identity is None:
-            state.requests.count(address)
+    scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+    is_bearer = scheme.lower() == "bearer"
+    token = bearer.strip() if is_bearer else request.cookies.get(COOKIE)
+
+    def find() -> Principal | None:
+        with reading(state.engine) as connection:
+            return identify(connection, token) if token else None
+
+    found = await run_in_threadpool(find) if token else None
+    state.requests.count(f"account {found.account_id}" if found else _network(request))
+    if found is None:
+        if is_bearer:
             raise UnauthenticatedError("the token is unknown, has ended or was deleted")
-        state.requests.count(f"account {identity.account_id}")
-        return _principal(identity)
-    found = None
-    if cookie:
-        found = await run_in_threadpool(_identity, state.engine, cookie)
-    state.requests.count(f"account {found.account_id}" if found else address)
-    if not found or not cookie:
         return Principal()
-    return _principal(found, csrf_token(cookie, state.settings))
+    csrf = None if is_bearer else csrf_token(str(token), state.settings)
+    return replace(found, csrf=csrf)
+
+
+def count_login(request: Request, name: str) -> None:
+    """Count a login by a password.
+
+    Raises:
+        TooManyError: The account, or the address, has tried too often in this minute.
+    """
+    for subject in (_network(request), f"account {name}"):
+        request.app.state.logins.count(subject)
 
 
 def check_csrf(asking: Principal, sent: str | None) -> None:
@@ -211,8 +242,9 @@ def forget_session(response: Response) -> None:
     response.delete_cookie(COOKIE, httponly=True, samesite="lax")
 
 
-def _network_of(address: str) -> str:
-    """Return an address, or of IPv6 the network that one customer has."""
+def _network(request: Request) -> str:
+    """Return the address of a request, or of IPv6 the network that a customer has."""
+    address = request.client.host if request.client else ""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -220,19 +252,3 @@ def _network_of(address: str) -> str:
     if found.version == 4:
         return str(found)
     return str(ipaddress.ip_network((found, 64), strict=False))
-
-
-def _identity(engine: Engine, token: str) -> Identity | None:
-    with reading(engine) as connection:
-        return identify(connection, token)
-
-
-def _principal(identity: Identity, csrf: str | None = None) -> Principal:
-    return Principal(
-        account_id=identity.account_id,
-        name=identity.name,
-        role=identity.role,
-        scopes=identity.scopes,
-        csrf=csrf,
-        token_id=identity.token_id,
-    )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import cache
 from threading import BoundedSemaphore
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.exc import IntegrityError
@@ -34,18 +35,9 @@ SESSION_TIME = timedelta(days=7)
 NAME = r"[a-zA-Z0-9._-]{1,64}"
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 12, 256
 
+LOG = logging.getLogger(__name__)
 _HASHING = BoundedSemaphore(2)
 """A hash takes 64 MiB, and anybody can ask for one."""
-
-
-class Identity(NamedTuple):
-    """Whose token it is, and what the token may do."""
-
-    account_id: int
-    name: str
-    role: str
-    scopes: frozenset[str]
-    token_id: int
 
 
 def create_account(
@@ -133,6 +125,7 @@ def check_password(connection: Connection, name: str, password: str) -> int | No
         try:
             _hasher().verify(stored or _of_nobody(), password[:LONGEST_PASSWORD])
         except VerificationError:
+            LOG.warning("wrong password of %r", name)
             return None
     return None if row is None or stored is None else int(row.id)
 
@@ -160,7 +153,7 @@ def create_token(
     values = {
         "account_id": account_id,
         "label": label,
-        "digest": _digest(token),
+        "digest": digest_of(token),
         "scopes": sorted(scopes),
         "created": now(connection),
         "expires": expires,
@@ -180,28 +173,13 @@ def open_session(connection: Connection, account_id: int) -> str:
     return create_token(connection, account_id, SESSION, (SESSION,), expires)
 
 
-def identify(connection: Connection, token: str) -> Identity | None:
-    """Return whose token it is; None if it is unknown, over, or its account closed."""
-    row = connection.execute(
-        select(TOKEN, ACCOUNT.c.name, ACCOUNT.c.role)
-        .select_from(TOKEN.join(ACCOUNT))
-        .where(TOKEN.c.digest == _digest(token), ACCOUNT.c.is_active)
-        .where(TOKEN.c.expires.is_(None) | (TOKEN.c.expires > now(connection)))
-    ).first()
-    if row is None:
-        return None
-    allowed = SCOPES[row.role]
-    own: Sequence[str] = allowed if SESSION in row.scopes else row.scopes
-    scopes = frozenset(own) & frozenset(allowed)
-    return Identity(row.account_id, row.name, row.role, scopes, row.id)
-
-
 def delete_token(connection: Connection, token_id: int) -> None:
     """End a token or session."""
     connection.execute(delete(TOKEN).where(TOKEN.c.id == token_id))
 
 
-def _digest(token: str) -> str:
+def digest_of(token: str) -> str:
+    """Return what the table `token` has in the place of a token."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 

@@ -7,8 +7,10 @@ who asks may not see as for what is not there.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Annotated, Any, NamedTuple
+from functools import cached_property
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import AfterValidator, ConfigDict, create_model
@@ -45,20 +47,37 @@ _Limit = Annotated[int, Query(ge=1, le=1000)]
 router = APIRouter()
 
 
-class Resource(NamedTuple):
-    """Rows that are listed, the newest first, and shown one by one."""
+@dataclass(frozen=True)
+class Resource:
+    """Rows that are listed, the newest first, and shown one by one.
+
+    Attributes:
+        name: Its name in paths.
+        table: The table of the rows.
+        scope: Who may ask for them at all.
+        rows: Selects those that somebody may see.
+        hidden: Columns that are not shown.
+        added: Types of what `rows` adds to the columns.
+        filters: Columns by which rows are listed, by the name of the filter.
+        key: The column by which a row is named; `id` by default.
+    """
 
     name: str
     table: Table
     scope: str
-    """Who may ask for them at all."""
     rows: Callable[[Principal], Select[Any]]
-    """Selects those that somebody may see."""
-    answer: Any
-    """The model of a row."""
-    filters: Mapping[str, Column[Any]] = {}
+    hidden: Collection[str] = ()
+    added: Mapping[str, Any] = field(default_factory=dict)
+    filters: Mapping[str, Column[Any]] = field(default_factory=dict)
     key: Any = None
-    """The column by which one is named; `id` by default."""
+
+    @cached_property
+    def answer(self) -> Any:
+        """The model of a row."""
+        shown = [each for each in self.table.c if each.name not in self.hidden]
+        types = {each.name: _type_of(each) for each in shown} | dict(self.added)
+        fields: dict[str, Any] = {name: (kind, ...) for name, kind in types.items()}
+        return create_model(self.name.title().removesuffix("s"), **fields)
 
     def find(self, connection: Connection, asking: Principal, key: Any) -> Any:
         """Return one row.
@@ -70,23 +89,38 @@ class Resource(NamedTuple):
         rows = self.rows(asking).where(column == key)
         return one(connection, rows, f"{self.name.removesuffix('s')} {key}")
 
+    def offer(self, router: APIRouter) -> None:
+        """Add the routes that list the rows, and show one."""
 
-def answer(name: str, table: Table, without: Collection[str] = (), **added: Any) -> Any:
-    """Return the model of a table's rows.
+        def list_rows(asking: Asking, engine: Database, query: Any) -> Any:
+            access.require(asking, self.scope)
+            key, rows = self.table.c.id, self.rows(asking)
+            for name, column in self.filters.items():
+                if (value := getattr(query, name)) is not None:
+                    rows = rows.where(column == value)
+            rows = rows.where(key < query.before).order_by(key.desc())
+            with reading(engine) as connection:
+                return listed(connection, rows.limit(query.limit))
 
-    Args:
-        name: Its name in the description of the API.
-        table: The table.
-        without: Columns that are not shown.
-        **added: Types of further fields.
-    """
-    types: dict[str, Any] = {
-        column.name: (_type_of(column), ...)
-        for column in table.c
-        if column.name not in without
-    }
-    types |= {key: (kind, ...) for key, kind in added.items()}
-    return create_model(name, **types)
+        def show_row(key: Any, asking: Asking, engine: Database) -> Any:
+            access.require(asking, self.scope)
+            with reading(engine) as connection:
+                return self.find(connection, asking, key)
+
+        fields: dict[str, Any] = {
+            name: ((_Text if column.type.python_type is str else _Key) | None, None)
+            for name, column in self.filters.items()
+        }
+        fields |= {"before": (_Key, LARGEST_KEY), "limit": (_Limit, 100)}
+        closed = ConfigDict(extra="forbid")
+        query = create_model(f"{self.name}_query", __config__=closed, **fields)
+        list_rows.__annotations__["query"] = Annotated[query, Query()]
+        show_row.__annotations__["key"] = Key if self.key is None else Code
+        path, row = f"/{self.name}", self.answer
+        shared: dict[str, Any] = {"tags": [self.name]}
+        rows: Any = list[row]  # type: ignore[valid-type]
+        router.add_api_route(path, list_rows, response_model=rows, **shared)
+        router.add_api_route(f"{path}/{{key}}", show_row, response_model=row, **shared)
 
 
 def _type_of(column: Column[Any]) -> Any:
@@ -96,41 +130,6 @@ def _type_of(column: Column[Any]) -> Any:
     elif kind is dict:  # JSON of any kind
         kind = Any
     return kind | None if column.nullable else kind
-
-
-def offer(router: APIRouter, resource: Resource) -> Resource:
-    """Add the routes that list a resource, and show one of it."""
-
-    def list_rows(asking: Asking, engine: Database, query: Any) -> Any:
-        access.require(asking, resource.scope)
-        key, rows = resource.table.c.id, resource.rows(asking)
-        for name, column in resource.filters.items():
-            if (value := getattr(query, name)) is not None:
-                rows = rows.where(column == value)
-        rows = rows.where(key < query.before).order_by(key.desc()).limit(query.limit)
-        with reading(engine) as connection:
-            return listed(connection, rows)
-
-    def show_row(key: Any, asking: Asking, engine: Database) -> Any:
-        access.require(asking, resource.scope)
-        with reading(engine) as connection:
-            return resource.find(connection, asking, key)
-
-    fields: dict[str, Any] = {
-        name: ((_Text if column.type.python_type is str else _Key) | None, None)
-        for name, column in resource.filters.items()
-    }
-    fields |= {"before": (_Key, LARGEST_KEY), "limit": (_Limit, 100)}
-    closed = ConfigDict(extra="forbid")
-    query = create_model(f"{resource.name}_query", __config__=closed, **fields)
-    list_rows.__annotations__["query"] = Annotated[query, Query()]
-    show_row.__annotations__["key"] = Key if resource.key is None else Code
-    path, row = f"/{resource.name}", resource.answer
-    shared: dict[str, Any] = {"tags": [resource.name]}
-    rows: Any = list[row]  # type: ignore[valid-type]
-    router.add_api_route(path, list_rows, response_model=rows, **shared)
-    router.add_api_route(f"{path}/{{key}}", show_row, response_model=row, **shared)
-    return resource
 
 
 def listed(connection: Connection, statement: Select[Any]) -> list[dict[str, Any]]:
@@ -158,45 +157,30 @@ def visible_datasets(asking: Principal) -> Select[Any]:
     return rows if asking.is_administrator else rows.where(DATASET.c.board != "hidden")
 
 
-TASKS = offer(
-    router,
-    Resource(
-        "tasks",
-        TASK,
-        "read",
-        lambda _asking: select(TASK),
-        answer("Task", TASK, ("component", "prompt")),
-        key=TASK.c.code,
-    ),
+def _rounds(_asking: Principal) -> Select[Any]:
+    return select(ROUND, TASK.c.code.label("task")).join(TASK)
+
+
+TASKS = Resource(
+    *("tasks", TASK, "read", lambda _asking: select(TASK)),
+    hidden=("component", "prompt"),
+    key=TASK.c.code,
 )
-ROUNDS = offer(
-    router,
-    Resource(
-        "rounds",
-        ROUND,
-        "read",
-        lambda _asking: select(ROUND, TASK.c.code.label("task")).join(TASK),
-        answer("Round", ROUND, ("task_id",), task=str),
-        {"task": TASK.c.code},
-    ),
+ROUNDS = Resource(
+    *("rounds", ROUND, "read", _rounds),
+    hidden=("task_id",),
+    added={"task": str},
+    filters={"task": TASK.c.code},
 )
-DATASETS = offer(
-    router,
-    Resource(
-        "datasets",
-        DATASET,
-        "read",
-        visible_datasets,
-        answer("Dataset", DATASET, ("uri", "task_id", "round_id"), task=str, round=int),
-        {"task": TASK.c.code, "name": DATASET.c.name},
-    ),
+DATASETS = Resource(
+    *("datasets", DATASET, "read", visible_datasets),
+    hidden=("uri", "task_id", "round_id"),
+    added={"task": str, "round": int},
+    filters={"task": TASK.c.code, "name": DATASET.c.name},
 )
-SCANS = offer(
-    router,
-    Resource(
-        "scans", SCAN, "administer", lambda _asking: select(SCAN), answer("Scan", SCAN)
-    ),
-)
+SCANS = Resource("scans", SCAN, "administer", lambda _asking: select(SCAN))
+for resource in (TASKS, ROUNDS, DATASETS, SCANS):
+    resource.offer(router)
 
 
 @router.get("/tasks/{code}/board", tags=["tasks"], response_model=dict[str, Any])

@@ -6,18 +6,11 @@ from datetime import timedelta
 from typing import Any
 
 from fastapi import APIRouter, Response
-from sqlalchemy import select
+from sqlalchemy import Select, select
 
 from evalkit_services_server import access, accounts
-from evalkit_services_server.access import RequestError
-from evalkit_services_server.api import (
-    Asking,
-    Database,
-    Key,
-    Resource,
-    answer,
-    offer,
-)
+from evalkit_services_server.access import Principal, RequestError
+from evalkit_services_server.api import Asking, Database, Key, Resource
 from evalkit_services_server.api_types import (
     ChangedAccount,
     CreatedToken,
@@ -29,27 +22,21 @@ from evalkit_services_server.tables import ACCOUNT, TOKEN
 
 router = APIRouter()
 
-ACCOUNTS = offer(
-    router,
-    Resource(
-        "accounts",
-        ACCOUNT,
-        "administer",
-        lambda _asking: select(ACCOUNT),
-        answer("Account", ACCOUNT, ("password",)),
-        {"name": ACCOUNT.c.name},
-    ),
+
+def _own_tokens(asking: Principal) -> Select[Any]:
+    return select(TOKEN).where(TOKEN.c.account_id == asking.own_id)
+
+
+ACCOUNTS = Resource(
+    *("accounts", ACCOUNT, "administer", lambda _asking: select(ACCOUNT)),
+    hidden=("password",),
+    filters={"name": ACCOUNT.c.name},
 )
-TOKENS = offer(
-    router,
-    Resource(
-        "tokens",
-        TOKEN,
-        "read",
-        lambda asking: select(TOKEN).where(TOKEN.c.account_id == asking.own_id),
-        answer("Token", TOKEN, ("account_id", "digest")),
-    ),
+TOKENS = Resource(
+    *("tokens", TOKEN, "read", _own_tokens), hidden=("account_id", "digest")
 )
+for resource in (ACCOUNTS, TOKENS):
+    resource.offer(router)
 
 
 @router.get("/account", response_model=ACCOUNTS.answer, tags=["accounts"])

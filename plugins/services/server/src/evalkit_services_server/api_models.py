@@ -29,8 +29,6 @@ from evalkit_services_server.api import (
     Database,
     Key,
     Resource,
-    answer,
-    offer,
 )
 from evalkit_services_server.api_types import ChangedModel, NewJob, NewModel
 from evalkit_services_server.database import now, reading, writing
@@ -46,7 +44,6 @@ from evalkit_services_server.tables import (
 )
 from evalkit_services_server.withholding import is_withheld
 
-_OF_RUN: dict[str, Any] = dict.fromkeys(("task", "model", "dataset", "version"), str)
 DatasetKey = Annotated[int, Query(ge=1, le=LARGEST_KEY)]
 
 router = APIRouter()
@@ -72,54 +69,31 @@ def _own(asking: Principal, rows: Select[Any]) -> Select[Any]:
     return rows if asking.is_administrator else rows.where(own)
 
 
-MODELS = offer(
-    router,
-    Resource(
-        "models",
-        MODEL,
-        "read",
-        _models,
-        answer(
-            "Model", MODEL, ("task_id", "account_id", "endpoint"), task=str, account=str
-        ),
-        {"task": TASK.c.code, "name": MODEL.c.name, "account": ACCOUNT.c.name},
-    ),
+MODELS = Resource(
+    *("models", MODEL, "read", _models),
+    hidden=("task_id", "account_id", "endpoint"),
+    added={"task": str, "account": str},
+    filters={"task": TASK.c.code, "name": MODEL.c.name, "account": ACCOUNT.c.name},
 )
-SUBMISSIONS = offer(
-    router,
-    Resource(
-        "submissions",
-        SUBMISSION,
-        "submit",
-        _submissions,
-        answer("Submission", SUBMISSION, ("uri",)),
-        {"model": SUBMISSION.c.model_id, "dataset": SUBMISSION.c.dataset_id},
-    ),
+SUBMISSIONS = Resource(
+    *("submissions", SUBMISSION, "submit", _submissions),
+    hidden=("uri",),
+    filters={"model": SUBMISSION.c.model_id, "dataset": SUBMISSION.c.dataset_id},
 )
-JOBS = offer(
-    router,
-    Resource(
-        "jobs",
-        JOB,
-        "submit",
-        _jobs,
-        answer("Job", JOB, ("key", "worker", "leased_until"), run_id=int | None),
-        {"model": JOB.c.model_id, "submission": JOB.c.submission_id},
-    ),
+JOBS = Resource(
+    *("jobs", JOB, "submit", _jobs),
+    hidden=("key", "worker", "leased_until"),
+    added={"run_id": int | None},
+    filters={"model": JOB.c.model_id, "submission": JOB.c.submission_id},
 )
-
-
-RUNS = offer(
-    router,
-    Resource(
-        "runs",
-        RUN,
-        "read",
-        listings.visible_runs,
-        answer("Run", RUN, ("folder", "comparison_key", "attempt"), **_OF_RUN),
-        {"model": RUN.c.model_id, "dataset": RUN.c.dataset_id},
-    ),
+RUNS = Resource(
+    *("runs", RUN, "read", listings.visible_runs),
+    hidden=("folder", "comparison_key", "attempt"),
+    added=dict.fromkeys(("task", "model", "dataset", "version"), str),
+    filters={"model": RUN.c.model_id, "dataset": RUN.c.dataset_id},
 )
+for resource in (MODELS, SUBMISSIONS, JOBS, RUNS):
+    resource.offer(router)
 
 
 @router.get("/runs/{key}/scores", response_model=dict[str, Any], tags=["runs"])

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evalkit.errors import EvalkitError, StorageError
-from evalkit_services_server import api, api_accounts, api_models, pages
+from evalkit_services_server import api, api_accounts, api_models, pages, uploads
 from evalkit_services_server.access import (
     SAFE_METHODS,
     RequestError,
@@ -41,10 +41,8 @@ HEADERS = {
     "style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
     "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
 
@@ -69,6 +67,7 @@ def make_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         openapi_url=f"{API}/openapi.json",
     )
+    uploads.sweep(settings)
     app.state.settings = settings
     app.state.engine = connect(settings)
     app.state.requests = RateLimit(settings.requests_a_minute)
@@ -155,11 +154,8 @@ class _Guarded:
             await send(message)
 
         headers = Headers(scope=scope)
-        site = headers.get("origin", "").partition("://")[2]
+        site = headers.get("origin", f"://{headers.get('host')}").partition("://")[2]
         app = self._app
-        if scope["method"] not in SAFE_METHODS and site not in (
-            "",
-            headers.get("host"),
-        ):
+        if scope["method"] not in SAFE_METHODS and site != headers.get("host"):
             app = JSONResponse({"detail": "sent by a page of another site"}, 403)
         await app(scope, receive, send_with_headers)

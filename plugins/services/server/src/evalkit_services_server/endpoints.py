@@ -153,29 +153,39 @@ def guarded(endpoint: Mapping[str, Any], settings: Settings) -> Iterator[None]:
     if parts.scheme != "https":
         raise EvalkitError("address must begin with https://")
     host = str(parts.hostname)
-    with _LOCK:
-        socket.getaddrinfo = _checked_addresses
-        _GUARDED[host] += 1
-    try:
+    with _watched(host):
         try:
             socket.getaddrinfo(host, parts.port or 443)
         except OSError as error:
             raise EvalkitError(f"{host}: {error.strerror or error}") from error
         yield
-    finally:
-        with _LOCK:
-            _GUARDED[host] -= 1
 
 
 _LOCK = Lock()
-_GUARDED: Counter[str] = Counter()
-_addresses = socket.getaddrinfo
+_WATCHED: Counter[str] = Counter()
+_resolve = socket.getaddrinfo
 
 
-def _checked_addresses(host: Any, *arguments: Any, **options: Any) -> Any:
-    found = _addresses(host, *arguments, **options)
+@contextmanager
+def _watched(host: str) -> Iterator[None]:
+    global _resolve
+    with _LOCK:
+        if not +_WATCHED:
+            _resolve, socket.getaddrinfo = socket.getaddrinfo, _resolve_watched
+        _WATCHED[host] += 1
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _WATCHED[host] -= 1
+            if not +_WATCHED:
+                socket.getaddrinfo = _resolve
+
+
+def _resolve_watched(host: Any, *arguments: Any, **options: Any) -> Any:
+    found = _resolve(host, *arguments, **options)
     name = host.decode() if isinstance(host, bytes) else host
-    if isinstance(name, str) and _GUARDED[name.lower()]:
+    if name is not None and _WATCHED[name.lower()]:
         for *_, address in found:
             if not _is_public(str(address[0])):
                 raise OSError(f"{name} is not a public address")

@@ -334,13 +334,14 @@ async def log_in(request: Request, engine: Database) -> Response:
     form = await request.form(max_files=0, max_fields=4)
     name, password = (str(form.get(field, "")) for field in ("name", "password"))
     back = _local(str(form.get("next", "")))
-    request.app.state.logins.count(request.client.host if request.client else "")
+    access.count_login(request, name)
 
     def open_session() -> str | None:
-        with writing(engine) as connection:
+        with reading(engine) as connection:
             account = accounts.check_password(connection, name, password)
-            if account is None:
-                return None
+        if account is None:
+            return None
+        with writing(engine) as connection:
             return accounts.open_session(connection, account)
 
     token = await run_in_threadpool(open_session)
@@ -356,7 +357,7 @@ async def log_in(request: Request, engine: Database) -> Response:
 @router.post("/logout")
 def log_out(asking: Asking, engine: Database) -> Response:
     """End the session."""
-    if asking.token_id is not None:
+    if asking.token_id is not None and asking.csrf is not None:
         with writing(engine) as connection:
             accounts.delete_token(connection, asking.token_id)
     response = RedirectResponse("/", 303)

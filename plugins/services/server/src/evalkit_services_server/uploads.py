@@ -14,6 +14,7 @@ from gzip import GzipFile
 from io import BufferedReader, RawIOBase
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from time import time
 from typing import Any, NamedTuple
 
 import anyio
@@ -22,6 +23,7 @@ from anyio import from_thread, to_thread
 from pydantic import ValidationError
 from pydantic_core import from_json
 from sqlalchemy import Connection, Engine, RowMapping, select
+from starlette.requests import ClientDisconnect
 
 from evalkit.catalog import Bound, BoundTask, Registry, Resolver
 from evalkit.errors import EvalkitError
@@ -56,6 +58,7 @@ MOST_UPLOADS = 32
 SILENCE = 60.0
 """Seconds that an upload may say nothing."""
 
+INCOMING = "incoming"
 _UPLOADS = anyio.CapacityLimiter(MOST_UPLOADS)
 _PART = 1 << 20
 _ID_KEYS = ("id", "uid")
@@ -136,12 +139,21 @@ async def submit(
                 return await anext(parts, b"")
         except TimeoutError:
             raise RequestError(f"nothing arrived for {SILENCE:g} s", 408) from None
+        except ClientDisconnect:
+            raise RequestError("the upload ended early") from None
 
-    folder = settings.working_folder / "incoming"
+    folder = settings.working_folder / INCOMING
     folder.mkdir(parents=True, exist_ok=True)
     check = await to_thread.run_sync(prepare)
     stream = _Parts(lambda: from_thread.run(next_part), settings.largest_upload)
     return await to_thread.run_sync(receive_and_record, limiter=_UPLOADS)
+
+
+def sweep(settings: Settings) -> None:
+    """Remove what was being received when the server ended."""
+    for path in settings.working_folder.glob(f"{INCOMING}/*"):
+        if time() - path.stat().st_mtime > 2 * SILENCE:
+            path.unlink(missing_ok=True)
 
 
 def _find(

@@ -38,7 +38,7 @@ from evalkit_services_server.access import (
     require,
 )
 from evalkit_services_server.database import now, writing
-from evalkit_services_server.datasets import registered_source
+from evalkit_services_server.datasets import stored_dataset
 from evalkit_services_server.limits import spend
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import DATASET, MODEL, ROUND, SUBMISSION, TASK
@@ -205,8 +205,8 @@ def _row_check(settings: Settings, dataset: RowMapping) -> CheckRow:
         task = BoundTask.of(resolver.bind("tasks", dataset["component"]))
         own = [task]
         if dataset["perturbation"] is None:
-            source = registered_source(settings, dataset["name"])
-            own.append(resolver.dataset(source))
+            name, uri = dataset["name"], dataset["uri"]
+            own.append(resolver.dataset(stored_dataset(settings, name, uri, name)))
     except EvalkitError:
         return _no_problem
     if any(each.has("adapt_response") or _extracts(each) for each in own):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -14,7 +15,6 @@ from evalkit_services_server.access import NotFoundError
 from evalkit_services_server.filters import Filters
 from evalkit_services_server.grids import Part, Scores, kept_while_true, read_scores
 from evalkit_services_server.ranking import (
-    Grid,
     Number,
     Ranked,
     Ranking,
@@ -38,7 +38,6 @@ PAGE_ROWS = 100
 """Models on a page."""
 
 _MOST_TAGS = 60
-WAITING = "waiting for predictions"
 _STATES = {
     "waiting": "waiting to be evaluated",
     "running": "being evaluated",
@@ -92,11 +91,13 @@ class Scale(NamedTuple):
     higher_is_better: bool | None = None
 
 
-class Board(NamedTuple):
+@dataclass(frozen=True)
+class Board:
     """One page of the board of a task."""
 
     task: Fields
     filters: Filters
+    exact: bool
     metric: str
     scale: Scale
     metrics: Sequence[str]
@@ -106,14 +107,14 @@ class Board(NamedTuple):
     tags: Sequence[str]
     """Tags that the board can show."""
     columns: Sequence[Column]
-    sort: str
-    """`mean`, `dynascore`, `model` or the name of a column."""
-    has_dynascore: bool
-    lines: Sequence[Line]
-    models: int
-    """Number of models on all pages."""
-    pages: int
     notices: Sequence[str]
+    sort: str = "mean"
+    """`mean`, `dynascore`, `model` or the name of a column."""
+    has_dynascore: bool = False
+    lines: Sequence[Line] = ()
+    models: int = 0
+    """Number of models on all pages."""
+    pages: int = 1
 
     @property
     def rounds(self) -> list[int]:
@@ -157,58 +158,157 @@ def board(
     Raises:
         DataError: A filter names what the task does not have.
     """
-    choice = _choose(connection, task, filters, exact)
+    frame = _choose(connection, task, filters, exact)
     models = list_models(connection, task["id"])
-    scores = _read(connection, choice, models)
-    rankings = _rankings(connection, choice, scores, models)
-    sort = _sort_of(filters, choice, rankings)
+    scores = _read(connection, frame, models)
+    rankings = _rankings(connection, frame, scores, models)
+    sort, columns = filters.sort or "mean", [column.name for column in frame.columns]
+    _check("sort", [sort], ["model", *rankings, *columns])
     ranking = rankings.get("mean" if sort == "model" else sort)
     if ranking is None:
-        ranking = _rank_alone(choice, scores.ranked, sort)
-    known = np.isfinite(scores.grid.values).sum(axis=0).tolist()
-    kept = _order(filters, ranking, models, sort, known)
+        alone = [float(name == sort) for name in columns]
+        ranking = rank_means(scores.ranked, alone, frame.scale.higher_is_better)
+    kept = _order(filters, ranking, scores, models)
     page = kept[(filters.page - 1) * rows :][:rows]
-    return Board(
-        task,
-        filters,
-        choice.metric,
-        choice.scale,
-        choice.metrics,
-        choice.datasets,
-        choice.tags,
-        choice.columns,
-        sort,
-        "dynascore" in rankings,
-        _lines(connection, choice, scores, rankings, ranking, models, page),
-        len(kept),
-        max(1, -(-len(kept) // rows)),
-        [*choice.notices, *_notices(choice, scores)],
+    return replace(
+        frame,
+        notices=[*frame.notices, *_notices(frame, scores)],
+        sort=sort,
+        has_dynascore="dynascore" in rankings,
+        lines=_lines(
+            connection, frame, scores, {**rankings, "": ranking}, models, page
+        ),
+        models=len(kept),
+        pages=max(1, -(-len(kept) // rows)),
     )
 
 
-def _read(connection: Connection, choice: _Choice, models: Sequence[Fields]) -> Scores:
+def _choose(
+    connection: Connection, task: Fields, filters: Filters, exact: bool
+) -> Board:
+    """Find the metric and the columns; refuse names that the task does not have."""
+    metrics = [task["perf_metric"], *task["eval_metrics"], *task["delta_metrics"]]
+    metric = filters.metric or metrics[0]
+    _check("metric", [metric], metrics)
+    perturbation = metric if metric in task["delta_metrics"] else None
+    datasets = [
+        each
+        for each in list_datasets(connection, task["id"])
+        if each["board"] == "scoring" and each["perturbation"] == perturbation
+    ]
+    _check("dataset", filters.dataset, [each["name"] for each in datasets])
+    kept = [each for each in datasets if _is_kept(each, filters)]
+    tags = _list_tags(connection, metric, kept, exact)
+    notices, weights = list[str](), filters.weights
+    if filters.by == "tag":
+        if len(kept) != 1:
+            raise DataError("by: columns of tags need exactly one dataset")
+        shown = ["", *tags[:_MOST_TAGS]]
+        columns = [Column(tag, kept[0], tag, float(not tag)) for tag in shown]
+        if len(tags) > _MOST_TAGS:
+            notices.append(f"The first {_MOST_TAGS} of {len(tags)} tags are shown.")
+    else:
+        columns = [
+            Column(each["name"], each, filters.tag, weights.get(each["name"], 1.0))
+            for each in kept
+        ]
+    scale = read_scale(connection, metric)
+    if scale.higher_is_better is None:
+        notices.append(f"No ranks: unknown whether higher {metric} is better.")
+    unique = [*dict.fromkeys(metrics)]
+    found = scale, unique, datasets, tags, columns, notices
+    return Board(task, filters, exact, metric, *found)
+
+
+def _check(name: str, given: Sequence[str], known: Sequence[str]) -> None:
+    for value in given:
+        if value not in known:
+            listed = ", ".join(dict.fromkeys(known)) or "none"
+            raise DataError(f"{name}: the board has no {value!r}. It has: {listed}")
+
+
+def _is_kept(dataset: Fields, filters: Filters) -> bool:
+    spoken = {
+        x for each in dataset["languages"] for x in (each, each.partition("-")[0])
+    }
+    return (
+        (not filters.dataset or dataset["name"] in filters.dataset)
+        and (not filters.round or dataset["round"] in filters.round)
+        and (not filters.language or not spoken.isdisjoint(filters.language))
+    )
+
+
+def _list_tags(
+    connection: Connection, metric: str, datasets: Sequence[Fields], exact: bool
+) -> list[str]:
+    """Return the tags that the newest run of each dataset has scores of."""
+    keys = {x["id"]: is_withheld(x["access"], exact) for x in datasets}
+    newest = (
+        select(func.max(BOARD.c.run_id))
+        .where(BOARD.c.metric == metric, BOARD.c.dataset_id.in_(keys))
+        .group_by(BOARD.c.dataset_id)
+    )
+    query = (
+        select(SCORE.c.tag, RUN.c.dataset_id, SCORE.c.n)
+        .join(RUN, RUN.c.id == SCORE.c.run_id)
+        .where(SCORE.c.run_id.in_(newest), SCORE.c.metric == metric, SCORE.c.tag != "")
+    )
+    sizes = kept_while_true(
+        connection, (metric, *keys), lambda: connection.execute(query).all()
+    )
+    return sorted({tag for tag, key, n in sizes if n >= SMALLEST_TAG or not keys[key]})
+
+
+def _read(connection: Connection, frame: Board, models: Sequence[Fields]) -> Scores:
     parts = [
-        Part(
-            column.dataset["id"],
-            column.tag,
-            is_withheld(column.dataset["access"], choice.exact),
-        )
-        for column in choice.columns
+        Part(x.dataset["id"], x.tag, is_withheld(x.dataset["access"], frame.exact))
+        for x in frame.columns
     ]
     keys = [model["id"] for model in models]
-    return read_scores(connection, choice.task["id"], choice.metric, parts, keys)
+    return read_scores(connection, frame.task["id"], frame.metric, parts, keys)
+
+
+def _rankings(
+    connection: Connection, frame: Board, scores: Scores, models: Sequence[Fields]
+) -> dict[str, Ranking]:
+    """Rank the models by the mean, and by the dynascore if the board has one."""
+    means, perf = _rank_means(frame, scores), frame.metric
+    rankings, task, filters = {"mean": means}, frame.task, frame.filters
+    if perf != task["perf_metric"] or filters.tag or filters.by == "tag":
+        return rankings
+    values, ways = {perf: means.values}, {perf: frame.scale.higher_is_better}
+    given = {**task["weights"], **filters.weights}
+    for metric in task["delta_metrics"] and (*task["delta_metrics"], *task["weights"]):
+        if metric in frame.metrics and metric not in values and given.get(metric, 1.0):
+            kept = Filters(
+                metric=metric, round=filters.round, language=filters.language
+            )
+            other = _choose(connection, task, kept, frame.exact)
+            if other.columns:
+                found = _rank_means(other, _read(connection, other, models)).values
+                values[metric], ways[metric] = found, other.scale.higher_is_better
+    if len(values) > 1:
+        known = {name: weight for name, weight in given.items() if name in values}
+        names = [model["name"] for model in models]
+        try:
+            rankings["dynascore"] = rank_dynascores(values, ways, perf, known, names)
+        except EvalkitError as error:
+            raise DataError(f"dynascore: {error}") from error
+    return rankings
+
+
+def _rank_means(frame: Board, scores: Scores) -> Ranking:
+    weights = [column.weight for column in frame.columns]
+    return rank_means(scores.ranked, weights, frame.scale.higher_is_better)
 
 
 def _order(
-    filters: Filters,
-    ranking: Ranking,
-    models: Sequence[Fields],
-    sort: str,
-    known: Sequence[int],
+    filters: Filters, ranking: Ranking, scores: Scores, models: Sequence[Fields]
 ) -> list[int]:
     """Return the numbers of the models that are kept, the least known last."""
-    order = range(len(models)) if sort == "model" else ranking.order
+    order = range(len(models)) if filters.sort == "model" else ranking.order
     order = order[::-1] if filters.reverse else order
+    known = np.isfinite(scores.grid.values).sum(axis=0)
     rest = set(range(len(models))).difference(order)
     last = sorted(rest, key=lambda n: (-known[n], n))
     text = filters.model.lower()
@@ -217,58 +317,58 @@ def _order(
 
 def _lines(
     connection: Connection,
-    choice: _Choice,
+    frame: Board,
     scores: Scores,
     rankings: Mapping[str, Ranking],
-    ranking: Ranking,
     models: Sequence[Fields],
     page: Sequence[int],
 ) -> list[Line]:
-    """Make the rows of a page."""
-    columns, dynascore = choice.columns, rankings.get("dynascore")
-    lacking = [n for n in page if not scores.runs[:, n].all()]
-    datasets = {column.dataset["id"] for column in columns}
-    states = newest_states(connection, [models[n]["id"] for n in lacking], datasets)
+    """Make the rows of a page; the board is sorted by the ranking without a name."""
+    lacking = [models[n]["id"] for n in page if not scores.runs[:, n].all()]
+    datasets = [column.dataset for column in frame.columns]
+    states = newest_states(connection, lacking, {each["id"] for each in datasets})
 
     def cell(column: int, model: int) -> Cell:
-        run, place = int(scores.runs[column, model]), (column, model)
-        number, reason = scores.number(*place), scores.reasons.get(place, "")
+        place, run = (column, model), int(scores.runs[column, model])
+        reason = scores.reasons.get(place, "")
         if not run:
-            about = models[model], columns[column].dataset
+            about = models[model], datasets[column]
             state = states.get((about[0]["id"], about[1]["id"]))
             reason = state or why_not_scored(*about)
-        is_apart = place in scores.apart
-        return Cell(number, int(scores.n[place]), run or None, is_apart, reason)
+        n, number = int(scores.n[place]), scores.grid.number(*place)
+        return Cell(number, n, run or None, place in scores.apart, reason)
 
+    total, mean = rankings[""], rankings["mean"]
+    dynascore = rankings.get("dynascore")
     return [
         Line(
             models[n],
-            [cell(column, n) for column in range(len(columns))],
-            ranking.at(n),
-            rankings["mean"].at(n),
+            [cell(column, n) for column in range(len(datasets))],
+            found := total.at(n),
+            found if total is mean else mean.at(n),
             dynascore.at(n) if dynascore else None,
         )
         for n in page
     ]
 
 
-def _notices(choice: _Choice, scores: Scores) -> list[str]:
+def _notices(frame: Board, scores: Scores) -> list[str]:
     """Say which scores are rounded, and which are not ranked and why."""
-    private = [
-        column.dataset["name"]
-        for column in choice.columns
-        if is_withheld(column.dataset["access"], choice.exact)
-    ]
-    rounded = [
-        f"{name} is private: scores are rounded, and ranks are by rounded scores."
-        for name in dict.fromkeys(private)
-    ]
+    private = {
+        column.dataset["name"]: f"{column.dataset['name']} is private: scores are "
+        "rounded, and ranks are by rounded scores."
+        for column in frame.columns
+        if is_withheld(column.dataset["access"], frame.exact)
+    }
     times = Counter((column, why) for (column, _), why in scores.apart.items())
-    return rounded + [
-        f"{choice.columns[column].name or 'All examples'}: {count} of "
-        f"{int((scores.runs[column] > 0).sum())} scores are not comparable with the "
-        f"others. They are shown with † and not ranked: {why}."
-        for (column, why), count in times.items()
+    return [
+        *private.values(),
+        *(
+            f"{frame.columns[column].name or 'All examples'}: {count} of "
+            f"{int((scores.runs[column] > 0).sum())} scores are not comparable with "
+            f"the others. They are shown with † and not ranked: {why}."
+            for (column, why), count in times.items()
+        ),
     ]
 
 
@@ -278,9 +378,8 @@ def find_task(connection: Connection, code: str) -> Fields:
     Raises:
         NotFoundError: There is none with this code.
     """
-    query = select(TASK).where(TASK.c.code == code)
-    if row := connection.execute(query).mappings().first():
-        return dict(row)
+    for row in _fields(connection, select(TASK).where(TASK.c.code == code)):
+        return row
     raise NotFoundError(f"task {code}: not found")
 
 
@@ -293,16 +392,13 @@ def list_models(connection: Connection, task: int) -> Sequence[Fields]:
 
 def list_datasets(connection: Connection, task: int) -> Sequence[Fields]:
     """Return the newest version of each dataset of a task, with the round's number."""
-    newest = (
-        select(func.max(DATASET.c.id))
-        .where(DATASET.c.task_id == task)
-        .group_by(DATASET.c.name)
-    )
+    newest = select(func.max(DATASET.c.id)).where(DATASET.c.task_id == task)
+    number = func.coalesce(ROUND.c.number, 0)
     query = (
-        select(DATASET, func.coalesce(ROUND.c.number, 0).label("round"))
+        select(DATASET, number.label("round"))
         .outerjoin(ROUND, ROUND.c.id == DATASET.c.round_id)
-        .where(DATASET.c.id.in_(newest))
-        .order_by(func.coalesce(ROUND.c.number, 0), DATASET.c.name)
+        .where(DATASET.c.id.in_(newest.group_by(DATASET.c.name)))
+        .order_by(number, DATASET.c.name)
     )
     return _fields(connection, query)
 
@@ -314,191 +410,22 @@ def read_scale(connection: Connection, metric: str) -> Scale:
     return Scale(*row) if row else Scale()
 
 
-def _fields(connection: Connection, query: Select[Any]) -> Sequence[Fields]:
-    return cast(Sequence[Fields], connection.execute(query).mappings().all())
-
-
-class _Choice(NamedTuple):
-    """What a board is made of."""
-
-    task: Fields
-    filters: Filters
-    exact: bool
-    metric: str
-    scale: Scale
-    metrics: Sequence[str]
-    datasets: Sequence[Fields]
-    """The task's datasets on the board that have the metric."""
-    tags: Sequence[str]
-    columns: Sequence[Column]
-    notices: list[str]
-
-
-def _choose(
-    connection: Connection, task: Fields, filters: Filters, exact: bool
-) -> _Choice:
-    """Find the metric and the columns; refuse names that the task does not have."""
-    metrics = [task["perf_metric"], *task["eval_metrics"], *task["delta_metrics"]]
-    metric = filters.metric or metrics[0]
-    _check("metric", [metric], metrics)
-    every = list_datasets(connection, task["id"])
-    on_board = [each for each in every if each["board"] == "scoring"]
-    datasets = _with_metric(on_board, task, metric)
-    _check("dataset", filters.dataset, [each["name"] for each in datasets])
-    kept = [each for each in datasets if _is_kept(each, filters)]
-    tags = _list_tags(connection, metric, kept, exact)
-    weights = filters.weights
-    if filters.by == "tag":
-        if len(kept) != 1:
-            raise DataError("by: columns of tags need exactly one dataset")
-        columns = [
-            Column(tag, kept[0], tag, float(not tag))
-            for tag in ("", *tags[:_MOST_TAGS])
-        ]
-    else:
-        columns = [
-            Column(each["name"], each, filters.tag, weights.get(each["name"], 1.0))
-            for each in kept
-        ]
-    scale, notices = read_scale(connection, metric), []
-    if scale.higher_is_better is None:
-        notices.append(f"No ranks: unknown whether higher {metric} is better.")
-    if filters.by == "tag" and len(tags) > _MOST_TAGS:
-        notices.append(f"The first {_MOST_TAGS} of {len(tags)} tags are shown.")
-    unique = [*dict.fromkeys(metrics)]
-    shown = datasets, tags, columns, notices
-    return _Choice(task, filters, exact, metric, scale, unique, *shown)
-
-
-def _check(name: str, given: Sequence[str], known: Sequence[str]) -> None:
-    for value in given:
-        if value not in known:
-            listed = ", ".join(dict.fromkeys(known)) or "none"
-            raise DataError(f"{name}: the board has no {value!r}. It has: {listed}")
-
-
-def _with_metric(every: Sequence[Fields], task: Fields, metric: str) -> list[Fields]:
-    """Return the datasets of a delta metric's perturbation, or the original ones."""
-    wanted = metric if metric in task["delta_metrics"] else None
-    return [each for each in every if each["perturbation"] == wanted]
-
-
-def _is_kept(dataset: Fields, filters: Filters) -> bool:
-    return (
-        (not filters.dataset or dataset["name"] in filters.dataset)
-        and (not filters.round or dataset["round"] in filters.round)
-        and (
-            not filters.language
-            or any(
-                spoken == asked or spoken.startswith(f"{asked}-")
-                for asked in filters.language
-                for spoken in dataset["languages"]
-            )
-        )
-    )
-
-
-def _list_tags(
-    connection: Connection, metric: str, datasets: Sequence[Fields], exact: bool
-) -> list[str]:
-    """Return the tags that the newest run of each dataset has scores of."""
-    keys = {
-        dataset["id"]: is_withheld(dataset["access"], exact) for dataset in datasets
-    }
-    sizes = kept_while_true(
-        connection, (metric, *keys), lambda: _size_tags(connection, metric, [*keys])
-    )
-    return sorted({tag for tag, key, n in sizes if n >= SMALLEST_TAG or not keys[key]})
-
-
-def _size_tags(
-    connection: Connection, metric: str, datasets: Sequence[int]
-) -> Sequence[Sequence[Any]]:
-    """Return tag, dataset and number of examples of the newest run of each dataset."""
-    newest = (
-        select(func.max(BOARD.c.run_id))
-        .where(BOARD.c.metric == metric, BOARD.c.dataset_id.in_(datasets))
-        .group_by(BOARD.c.dataset_id)
-    )
-    query = (
-        select(SCORE.c.tag, RUN.c.dataset_id, SCORE.c.n)
-        .join(RUN, RUN.c.id == SCORE.c.run_id)
-        .where(SCORE.c.run_id.in_(newest), SCORE.c.metric == metric, SCORE.c.tag != "")
-    )
-    return connection.execute(query).all()
-
-
 def why_not_scored(model: Fields, dataset: Fields) -> str:
     """Say why a model has no job on a dataset."""
-    if model["kind"] == "uploaded":
-        return WAITING
     if dataset["access"] == "inputs-private" and not model["is_trusted"]:
-        return "not asked: the host does not trust the model with these inputs"
-    return "not requested"
+        return "private inputs: only models that the host trusts are asked"
+    return "waiting for predictions" if model["kind"] == "uploaded" else "not requested"
 
 
 def newest_states(
-    connection: Connection, models: Sequence[int], datasets: Collection[int]
+    connection: Connection, models: Collection[int], datasets: Collection[int]
 ) -> dict[tuple[int, int], str]:
     """Say how far the newest evaluation of models on datasets is."""
-    query = (
-        select(JOB.c.model_id, JOB.c.dataset_id, JOB.c.state)
-        .where(JOB.c.model_id.in_(models), JOB.c.dataset_id.in_(datasets))
-        .order_by(JOB.c.id)
-    )
-    return {
-        (model, dataset): _STATES[state]
-        for model, dataset, state in connection.execute(query)
-    }
+    query = select(JOB.c.model_id, JOB.c.dataset_id, JOB.c.state).order_by(JOB.c.id)
+    of_both = JOB.c.model_id.in_(models), JOB.c.dataset_id.in_(datasets)
+    rows = connection.execute(query.where(*of_both)) if models else ()
+    return {(model, dataset): _STATES[state] for model, dataset, state in rows}
 
 
-def _rankings(
-    connection: Connection,
-    choice: _Choice,
-    scores: Scores,
-    models: Sequence[Fields],
-) -> dict[str, Ranking]:
-    """Rank the models by the mean, and by the dynascore if the board has one."""
-    means, perf = _rank_means(choice, scores), choice.metric
-    rankings, task, filters = {"mean": means}, choice.task, choice.filters
-    is_whole = perf == task["perf_metric"] and not filters.tag and filters.by != "tag"
-    if not is_whole or not task["delta_metrics"]:
-        return rankings
-    values, ways = {perf: means.values}, {perf: choice.scale.higher_is_better}
-    given = {**task["weights"], **filters.weights}
-    for metric in dict.fromkeys((*task["delta_metrics"], *task["weights"])):
-        if metric in choice.metrics and metric != perf and given.get(metric, 1.0):
-            kept = Filters(
-                metric=metric, round=filters.round, language=filters.language
-            )
-            other = _choose(connection, task, kept, choice.exact)
-            if other.columns:
-                found = _rank_means(other, _read(connection, other, models)).values
-                values[metric], ways[metric] = found, other.scale.higher_is_better
-    if len(values) < 2:
-        return rankings
-    known = {name: weight for name, weight in given.items() if name in values}
-    names = [model["name"] for model in models]
-    try:
-        rankings["dynascore"] = rank_dynascores(values, ways, perf, known, names)
-    except EvalkitError as error:
-        choice.notices.append(f"No dynascore: {error}.")
-    return rankings
-
-
-def _rank_means(choice: _Choice, scores: Scores) -> Ranking:
-    weights = [column.weight for column in choice.columns]
-    return rank_means(scores.ranked, weights, choice.scale.higher_is_better)
-
-
-def _sort_of(filters: Filters, choice: _Choice, rankings: Mapping[str, Ranking]) -> str:
-    sort = filters.sort or "mean"
-    names = [column.name for column in choice.columns]
-    _check("sort", [sort], ["model", *rankings, *names])
-    return sort
-
-
-def _rank_alone(choice: _Choice, grid: Grid, name: str) -> Ranking:
-    """Rank models by one column."""
-    weights = [float(column.name == name) for column in choice.columns]
-    return rank_means(grid, weights, choice.scale.higher_is_better)
+def _fields(connection: Connection, query: Select[Any]) -> Sequence[Fields]:
+    return cast(Sequence[Fields], connection.execute(query).mappings().all())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
@@ -16,17 +17,22 @@ from sqlalchemy import Connection, Engine, func, select
 from evalkit.catalog import metric_of
 from evalkit.errors import EvalkitError
 from evalkit.runs import find_differences
-from evalkit_services_server.ranking import Grid, Number
+from evalkit_services_server.ranking import Grid
 from evalkit_services_server.tables import BOARD, RUN, SCORE
 from evalkit_services_server.withholding import SMALLEST_TAG, round_score
 
 _MOST_KEPT = 32
 """What is kept; scores of 1 000 models in 50 columns take 2 MB."""
 
+_MOST_COMPARED = 1024
+
 Made = TypeVar("Made")
 
 Place = tuple[int, int]
 """A column and a model, by their numbers."""
+
+_KEPT: WeakKeyDictionary[Engine, OrderedDict[Hashable, Any]] = WeakKeyDictionary()
+_LOCK = Lock()
 
 
 class Part(NamedTuple):
@@ -61,13 +67,20 @@ class Scores(NamedTuple):
         values[tuple(np.array([*self.apart]).T)] = np.nan
         return self.grid._replace(values=values)
 
-    def number(self, column: int, model: int) -> Number | None:
-        """Return a score; None if the model has none."""
-        return self.grid.number(column, model)
 
+class _Score(NamedTuple):
+    """A score of a current run."""
 
-_KEPT: WeakKeyDictionary[Engine, OrderedDict[Hashable, Any]] = WeakKeyDictionary()
-_LOCK = Lock()
+    model: int
+    dataset: int
+    run: int
+    tag: str
+    n: int
+    value: float | None
+    low: float | None
+    high: float | None
+    reason: str | None
+    key: str
 
 
 def kept_while_true(
@@ -80,7 +93,7 @@ def kept_while_true(
         if key not in kept:
             kept[key] = make()
         kept.move_to_end(key)
-        while len(kept) > _MOST_KEPT:
+        if len(kept) > _MOST_KEPT:
             kept.popitem(last=False)
         made: Made = kept[key]
         return made
@@ -102,51 +115,21 @@ def read_scores(
         parts: The columns.
         models: Ids of the models, in the order of the arrays.
     """
-    key = task, metric, tuple(parts), tuple(models)
-    return kept_while_true(
-        connection, key, lambda: _read_scores(connection, task, metric, parts, models)
-    )
 
+    def read() -> Scores:
+        scores = _select(connection, task, metric, parts)
+        columns = {(part.dataset, part.tag): n for n, part in enumerate(parts)}
+        numbers = {model: n for n, model in enumerate(models)}
+        places = [(columns[x.dataset, x.tag], numbers[x.model]) for x in scores]
+        apart = _find_apart(connection, metric, places, scores)
+        return _arrange(parts, len(models), places, scores, apart)
 
-def _read_scores(
-    connection: Connection,
-    task: int,
-    metric: str,
-    parts: Sequence[Part],
-    models: Sequence[int],
-) -> Scores:
-    columns = {(part.dataset, part.tag): n for n, part in enumerate(parts)}
-    numbers = {model: n for n, model in enumerate(models)}
-    rows = _select(connection, task, metric, parts)
-    places = [(columns[row[1], row[3]], numbers[row[0]]) for row in rows]
-    shape = len(parts), len(models)
-    arrays = [np.full(shape, np.nan) for _ in range(3)]
-    counts = [np.zeros(shape, dtype=np.int64) for _ in range(2)]
-    if rows:
-        at, fields = tuple(np.array(places).T), [*zip(*rows, strict=True)]
-        for array, values in zip(arrays, fields[5:8], strict=True):
-            array[at] = np.array(values, dtype=float)
-        for array, values in zip(counts, (fields[4], fields[2]), strict=True):
-            array[at] = np.array(values)
-    reasons: dict[Place, str] = {}
-    for place, row in zip(places, rows, strict=True):
-        if parts[place[0]].is_withheld:
-            is_small = bool(row[3]) and row[4] < SMALLEST_TAG
-            for array in arrays:
-                number = float("nan") if is_small else round_score(float(array[place]))
-                array[place] = number
-            if is_small:
-                reasons[place] = f"withheld below {SMALLEST_TAG} examples"
-        if row[5] is None:
-            reasons[place] = "withheld" if parts[place[0]].is_withheld else row[8] or ""
-    apart = _find_apart(connection, metric, places, rows)
-    return Scores(Grid(*arrays), counts[0], counts[1], reasons, apart)
+    return kept_while_true(connection, (task, metric, *parts, *models), read)
 
 
 def _select(
     connection: Connection, task: int, metric: str, parts: Sequence[Part]
-) -> Sequence[Any]:
-    """Return model, dataset, run, tag, n, value, bounds, reason and key of scores."""
+) -> list[_Score]:
     query = (
         select(
             *(BOARD.c.model_id, BOARD.c.dataset_id, BOARD.c.run_id, SCORE.c.tag),
@@ -154,66 +137,77 @@ def _select(
             *(SCORE.c.reason, RUN.c.comparison_key),
         )
         .join(RUN, RUN.c.id == BOARD.c.run_id)
-        .join(
-            SCORE,
-            (SCORE.c.run_id == BOARD.c.run_id) & (SCORE.c.metric == BOARD.c.metric),
-        )
-        .where(
-            BOARD.c.task_id == task,
-            BOARD.c.metric == metric,
-            BOARD.c.dataset_id.in_({part.dataset for part in parts}),
-            SCORE.c.tag.in_({part.tag for part in parts}),
-        )
+        .join(SCORE, (SCORE.c.run_id == RUN.c.id) & (SCORE.c.metric == BOARD.c.metric))
+        .where(BOARD.c.task_id == task, BOARD.c.metric == metric)
+        .where(BOARD.c.dataset_id.in_({part.dataset for part in parts}))
+        .where(SCORE.c.tag.in_({part.tag for part in parts}))
     )
-    return connection.execute(query).all()
+    return [_Score(*row) for row in connection.execute(query).all()]
+
+
+def _arrange(
+    parts: Sequence[Part],
+    models: int,
+    places: Sequence[Place],
+    scores: Sequence[_Score],
+    apart: Mapping[Place, str],
+) -> Scores:
+    """Put scores into arrays; those of private datasets are rounded."""
+    shape, reasons = (len(parts), models), dict[Place, str]()
+    numbers = np.full((3, *shape), np.nan)
+    n, runs = np.zeros((2, *shape), dtype=np.int64)
+    for place, score in zip(places, scores, strict=True):
+        found: tuple[float | None, ...] = score[5:8]
+        if score.value is None:
+            reasons[place] = score.reason or ""
+        if parts[place[0]].is_withheld:
+            found = tuple(round_score(x) for x in found)
+            if score.tag and score.n < SMALLEST_TAG:
+                found = None, None, None
+                reasons[place] = f"withheld below {SMALLEST_TAG} examples"
+            elif score.value is None:
+                reasons[place] = "withheld"
+        numbers[:, *place] = [math.nan if x is None else x for x in found]
+        n[place], runs[place] = score.n, score.run
+    return Scores(Grid(*numbers), n, runs, reasons, apart)
 
 
 def _find_apart(
     connection: Connection,
     metric: str,
     places: Sequence[Place],
-    rows: Sequence[Any],
+    scores: Sequence[_Score],
 ) -> dict[Place, str]:
     """Say why runs are not comparable with most of their column."""
-    times = Counter(
-        (column, row[9]) for (column, _), row in zip(places, rows, strict=True)
-    )
-    if len(times) == len({column for column, _ in times}):
+    kinds = [(place[0], x.key) for place, x in zip(places, scores, strict=True)]
+    times = Counter(kinds).most_common()
+    main = {column: (column, key) for (column, key), _ in reversed(times)}
+    if len(main) == len(times):
         return {}
-    run_of = {
-        (column, row[9]): row[2] for (column, _), row in zip(places, rows, strict=True)
-    }
-    main: dict[int, str] = {}
-    for (column, key), _ in times.most_common():
-        main.setdefault(column, key)
-    query = select(RUN.c.id, RUN.c.folder).where(RUN.c.id.in_(run_of.values()))
-    folders = {run: folder for run, folder in connection.execute(query)}
+    runs = {kind: score.run for kind, score in zip(kinds, scores, strict=True)}
+    query = select(RUN.c.id, RUN.c.folder).where(RUN.c.id.in_(runs.values()))
+    folders: dict[int, str] = {run: folder for run, folder in connection.execute(query)}
     reasons = {
-        (column, key): _difference(
-            folders[run_of[column, main[column]]], folders[run], metric
-        )
-        for (column, key), run in run_of.items()
-        if key != main[column]
+        kind: _difference(folders[runs[main[kind[0]]]], folders[run], metric)
+        for kind, run in runs.items()
+        if kind != main[kind[0]]
     }
-    return {
-        place: why
-        for place, row in zip(places, rows, strict=True)
-        if (why := reasons.get((place[0], row[9])))
-    }
+    found = zip(places, kinds, strict=True)
+    return {place: why for place, kind in found if (why := reasons.get(kind))}
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=_MOST_COMPARED)
 def _difference(first: str, second: str, metric: str) -> str:
     """Say why scores of two run folders are not comparable; "" if they are."""
     from evalkit import read_run
 
     try:
-        records = [read_run(folder).record for folder in (first, second)]
+        one, other = (read_run(folder).record for folder in (first, second))
     except EvalkitError as error:
         return str(error)
     return "; ".join(
         str(each)
-        for each in find_differences(*records)
+        for each in find_differences(one, other)
         if not each.is_minor
         and (each.field != "metric" or metric_of(metric, [each.name]))
     )

@@ -38,6 +38,22 @@ class Ranked(NamedTuple):
     """Whether the model is not distinguishable from the best."""
 
 
+class Grid(NamedTuple):
+    """Scores of models in columns, each an array (columns, models)."""
+
+    values: Floats
+    """nan for no score."""
+    low: Floats
+    high: Floats
+
+    def number(self, column: int, place: int) -> Number | None:
+        """Return a score; None if the model has none."""
+        value, low, high = (float(array[column, place]) for array in self)
+        if math.isnan(value):
+            return None
+        return Number(value) if math.isnan(low + high) else Number(value, low, high)
+
+
 @dataclass(frozen=True)
 class Ranking:
     """Models by one number."""
@@ -53,23 +69,21 @@ class Ranking:
     @cached_property
     def order(self) -> list[int]:
         """Places of the models with a number, the best first."""
-        sign = 1.0 if self.higher_is_better is False else -1.0
         known = np.flatnonzero(np.isfinite(self.values))
-        if self.higher_is_better is None:
-            return [int(place) for place in known]
-        best = np.argsort(sign * self.values[known], kind="stable")
-        return [int(place) for place in known[best]]
+        sign = {True: -1.0, False: 1.0, None: 0.0}[self.higher_is_better]
+        found: list[int] = known[np.argsort(sign * self.values[known], kind="stable")]
+        return [int(place) for place in found]
 
     @cached_property
     def ranks(self) -> dict[int, int]:
         """Ranks by place; none if the direction is unknown."""
         found: dict[int, int] = {}
-        last = math.nan
+        last, rank = math.nan, 0
         for number, place in enumerate(self.order, start=1):
             value = float(self.values[place])
-            is_equal = abs(value - last) <= _ROUNDING * max(1.0, abs(value))
-            found[place] = found[self.order[number - 2]] if is_equal else number
-            last = value
+            if not abs(value - last) <= _ROUNDING * max(1.0, abs(value)):
+                rank = number
+            found[place], last = rank, value
         return {} if self.higher_is_better is None else found
 
     @cached_property
@@ -80,87 +94,61 @@ class Ranking:
         """Return what a model has."""
         if not np.isfinite(self.values[place]):
             return Ranked(None, self.reason(place))
-        number, rank, best = self.number(place), self.ranks.get(place), self._best
+        number, rank = self.number(place), self.ranks.get(place)
         if rank is None or place == self.order[0]:
             return Ranked(number, rank=rank)
-        worse = number if self.higher_is_better else best
-        better = best if self.higher_is_better else number
-        return Ranked(number, "", rank, _may_be_equal(better, worse))
+        ends = (self._best, number) if self.higher_is_better else (number, self._best)
+        return Ranked(number, "", rank, _may_be_equal(*ends))
 
 
-def _may_be_equal(first: Number, second: Number) -> bool:
+def _may_be_equal(greater: Number, less: Number) -> bool:
     """Tell whether the interval of a difference of independent scores reaches 0.
 
-    Scores of the same examples vary together, so models whose intervals tell them apart
-    here are apart; a comparison of two runs tells more of them apart.
+    Scores on the same examples vary together, so models that this tells apart are
+    apart; a comparison of two runs tells more of them apart.
     """
-    if None in (*first, *second):
+    (a, low, high), (b, least, most) = greater, less
+    if low is None or high is None or least is None or most is None:
         return False
-    (a, low, high), (b, least, most) = first, second
-    parts = [Interval(2 * low, 2 * high), Interval(-2 * most, -2 * least)]  # type: ignore[operator]
+    parts = [Interval(2 * low, 2 * high), Interval(-2 * most, -2 * least)]
     below = mean_of_intervals([2 * a, -2 * b], parts).low
     return below is not None and below <= 0
 
 
-class Grid(NamedTuple):
-    """Scores of models in columns, each an array (columns, models)."""
-
-    values: Floats
-    """nan where a model has no score, or one that is not comparable with the others."""
-    low: Floats
-    high: Floats
-
-    def number(self, column: int, place: int) -> Number | None:
-        """Return a score; None if the model has none."""
-        value, low, high = (float(array[column, place]) for array in self)
-        if not math.isfinite(value):
-            return None
-        has_ends = math.isfinite(low) and math.isfinite(high)
-        return Number(value, low, high) if has_ends else Number(value)
-
-
 def rank_means(
-    grid: Grid,
-    weights: Sequence[float],
-    higher_is_better: bool | None,
+    grid: Grid, weights: Sequence[float], higher_is_better: bool | None
 ) -> Ranking:
     """Rank models by weighted means of columns.
 
-    A model without a score in one of the columns has no mean. The interval is that of
-    independent columns (MOVER).
+    A model without a score in a column that counts has no mean. The interval is that
+    of independent columns (MOVER).
 
     Args:
         grid: The scores.
         weights: Weights of the columns; those of weight 0 do not count.
         higher_is_better: Direction of the scores.
-
-    Returns:
-        The ranking.
     """
-    used = [column for column, weight in enumerate(weights) if weight]
-    shares = np.array([weights[column] for column in used])
-    shares = shares / shares.sum() if used else shares
-    values = np.full(grid.values.shape[1], np.nan)
-    if used:
-        values = shares @ grid.values[used]
-
+    used = np.flatnonzero(weights)
+    shares = np.array(weights, dtype=float)[used]
+    shares /= shares.sum() if len(used) else 1.0
+    values = shares @ grid.values[used]
     times = (shares * len(used)).tolist()
+    if not len(used):
+        values = np.full(grid.values.shape[1], np.nan)
 
     def number(place: int) -> Number:
-        columns = (array[used, place].tolist() for array in grid)
-        parts = [*zip(times, *columns, strict=True)]
+        scores = zip(
+            times, *(array[used, place].tolist() for array in grid), strict=True
+        )
+        parts = [(w * value, w * low, w * high) for w, value, low, high in scores]
         intervals = [
-            Interval(weight * low, weight * high)
-            if math.isfinite(low) and math.isfinite(high)
-            else Interval()
-            for weight, _, low, high in parts
+            Interval() if math.isnan(low + high) else Interval(low, high)
+            for _, low, high in parts
         ]
-        found = mean_of_intervals([part[0] * part[1] for part in parts], intervals)
+        found = mean_of_intervals([value for value, *_ in parts], intervals)
         return Number(float(values[place]), found.low, found.high)
 
     def reason(place: int) -> str:
-        if not used:
-            return "no column has a weight"
         known = int(np.isfinite(grid.values[used, place]).sum())
         return f"{known} of {len(used)} scores"
 
@@ -189,20 +177,15 @@ def rank_dynascores(
     from evalkit_analysis_ratings import Columns
     from evalkit_analysis_ratings.dynascore import rate_dynascore
 
-    columns = Columns(
-        tuple(models),
-        tuple(means),
-        np.array([*means.values()]),
-        tuple(directions[name] for name in means),
-        "",
-        [math.inf] * len(means),
-    )
+    values, ways = np.array([*means.values()]), tuple(map(directions.get, means))
+    degrees = [math.inf] * len(means)
+    columns = Columns(tuple(models), tuple(means), values, ways, "", degrees)
     scores = rate_dynascore(columns, perf, weights, {}).scores
     found = [scores[model] for model in models]
-    values = np.array([math.nan if x.value is None else x.value for x in found])
+    rated = np.array([math.nan if x.value is None else x.value for x in found])
     return Ranking(
-        values,
+        rated,
         True,
-        lambda place: Number(float(values[place])),
+        lambda place: Number(float(rated[place])),
         lambda place: found[place].reason or "",
     )

@@ -59,9 +59,7 @@ def _submissions(asking: Principal) -> Select[Any]:
 
 
 def _jobs(asking: Principal) -> Select[Any]:
-    joined = JOB.join(MODEL, MODEL.c.id == JOB.c.model_id)
-    joined = joined.outerjoin(RUN, RUN.c.job_id == JOB.c.id)
-    return _own(asking, select(JOB, RUN.c.id.label("run_id")).select_from(joined))
+    return _own(asking, listings.visible_jobs(asking.is_administrator))
 
 
 def _own(asking: Principal, rows: Select[Any]) -> Select[Any]:

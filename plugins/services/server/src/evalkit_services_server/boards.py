@@ -127,6 +127,11 @@ class Board:
         return sorted({x for each in self.datasets for x in each["languages"]})
 
     @property
+    def facets(self) -> list[str]:
+        """Beginnings of tags such as `domain:film`, with the colon."""
+        return sorted({f"{tag.partition(':')[0]}:" for tag in self.tags if ":" in tag})
+
+    @property
     def weighted(self) -> list[str]:
         """Datasets, and metrics of the dynascore, that can have weights."""
         names = [column.name for column in self.columns]
@@ -203,10 +208,11 @@ def _choose(
     if filters.by == "tag":
         if len(kept) != 1:
             raise DataError("by: columns of tags need exactly one dataset")
-        shown = ["", *tags[:_MOST_TAGS]]
+        named = [tag for tag in tags if tag.startswith(filters.tag)]
+        shown = ["", *named[:_MOST_TAGS]]
         columns = [Column(tag, kept[0], tag, float(not tag)) for tag in shown]
-        if len(tags) > _MOST_TAGS:
-            notices.append(f"The first {_MOST_TAGS} of {len(tags)} tags are shown.")
+        if len(named) > _MOST_TAGS:
+            notices.append(f"The first {_MOST_TAGS} of {len(named)} tags are shown.")
     else:
         columns = [
             Column(each["name"], each, filters.tag, weights.get(each["name"], 1.0))
@@ -395,7 +401,7 @@ def list_datasets(connection: Connection, task: int) -> Sequence[Fields]:
     newest = select(func.max(DATASET.c.id)).where(DATASET.c.task_id == task)
     number = func.coalesce(ROUND.c.number, 0)
     query = (
-        select(DATASET, number.label("round"))
+        select(DATASET, number.label("round"), ROUND.c.state.label("round_state"))
         .outerjoin(ROUND, ROUND.c.id == DATASET.c.round_id)
         .where(DATASET.c.id.in_(newest.group_by(DATASET.c.name)))
         .order_by(number, DATASET.c.name)

@@ -152,7 +152,9 @@ def _evaluate(
         except AlignmentError as error:
             if error.result is None:
                 raise
-            state, reason, result = "refused", str(error), error.result
+            # further lines have ids, which are on the page of the run
+            reason = str(error).partition("\n")[0]
+            state, result = "refused", error.result
         else:
             state = "done" if result.metrics else "failed"
             reason = "; ".join(result.errors) or None

@@ -13,32 +13,23 @@ from evalkit_services_server.ranking import Number, Ranked
 
 def board_json(board: Board) -> dict[str, Any]:
     """Return a page of a board as JSON values."""
+    of_dataset = "version", "round", "access"
     return {
         "task": board.task["code"],
         "metric": board.metric,
         **board.scale._asdict(),
         "sorted_by": board.sort,
         "columns": [
-            {
-                "name": column.name,
-                "dataset": column.dataset["name"],
-                "version": column.dataset["version"],
-                "round": column.dataset["round"],
-                "access": column.dataset["access"],
-                "tag": column.tag,
-                "weight": column.weight,
-            }
-            for column in board.columns
+            {"name": x.name, "dataset": x.dataset["name"], "tag": x.tag}
+            | {"weight": x.weight, **{name: x.dataset[name] for name in of_dataset}}
+            for x in board.columns
         ],
         "models": [
             {
                 "model": line.model["name"],
                 **_ranked(line.total),
                 "dynascore": line.dynascore and _ranked(line.dynascore),
-                "scores": [
-                    _cell(column, cell)
-                    for column, cell in zip(board.columns, line.cells, strict=True)
-                ],
+                "scores": [*map(_cell, board.columns, line.cells)],
             }
             for line in board.lines
         ],
@@ -56,17 +47,11 @@ def board_csv(board: Board) -> str:
     writer.writerow(("model", "rank", "column", "dataset", "version", "metric", *names))
     for line in board.lines:
         for column, cell in zip(board.columns, line.cells, strict=True):
-            found = _cell(column, cell)
-            dataset = column.dataset["name"], column.dataset["version"]
-            about = line.model["name"], line.total.rank, column.name, *dataset
-            row = (*about, board.metric, *(found[name] for name in names))
+            dataset, found = column.dataset, _cell(column, cell)
+            about = line.model["name"], line.total.rank, column.name, dataset["name"]
+            row = (*about, dataset["version"], board.metric, *map(found.get, names))
             writer.writerow(map(for_csv, row))
     return stream.getvalue()
-
-
-def _number(number: Number | None) -> dict[str, Any]:
-    value, low, high = number or (None, None, None)
-    return {"value": value, "ci_low": low, "ci_high": high}
 
 
 def _ranked(ranked: Ranked) -> dict[str, Any]:
@@ -75,11 +60,11 @@ def _ranked(ranked: Ranked) -> dict[str, Any]:
 
 
 def _cell(column: Column, cell: Cell) -> dict[str, Any]:
-    return {
-        "name": column.name,
-        **_number(cell.number),
-        "n": cell.n,
-        "run_id": cell.run,
-        "is_comparable": not cell.is_apart,
-        "reason": cell.reason or None,
-    }
+    about = {"n": cell.n, "run_id": cell.run, "is_comparable": not cell.is_apart}
+    reason = {"reason": cell.reason or None}
+    return {"name": column.name, **_number(cell.number), **about, **reason}
+
+
+def _number(number: Number | None) -> dict[str, Any]:
+    value, low, high = number or (None, None, None)
+    return {"value": value, "ci_low": low, "ci_high": high}

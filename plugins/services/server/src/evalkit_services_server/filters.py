@@ -23,7 +23,7 @@ class Filters(BaseModel):
     metric: str = ""
     """Name of a metric of the task. Empty for the main one."""
     tag: str = ""
-    """Score only the examples with this tag."""
+    """Score only the examples with this tag. If columns are tags: their beginning."""
     by: Literal["dataset", "tag"] = "dataset"
     """What the columns are: datasets, or tags of one dataset."""
     dataset: tuple[str, ...] = ()

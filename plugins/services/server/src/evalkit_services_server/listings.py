@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection, Select, Table, func, select
@@ -29,7 +28,11 @@ from evalkit_services_server.tables import (
     SUBMISSION,
     TASK,
 )
-from evalkit_services_server.withholding import is_withheld, withhold_scores
+from evalkit_services_server.withholding import (
+    is_withheld,
+    shown_reason,
+    withhold_scores,
+)
 
 _SHOWN_JOBS = 100
 _COMPARED = 1000
@@ -40,16 +43,16 @@ Fields = dict[str, Any]
 def list_tasks(connection: Connection) -> list[Fields]:
     """Return the tasks, with the numbers of what they have."""
 
-    def count(table: Table, *where: Any) -> Any:
+    def count(counted: Any, table: Table, *where: Any) -> Any:
         of_task = table.c.task_id == TASK.c.id
-        return select(func.count()).where(of_task, *where).scalar_subquery()
+        return select(func.count(counted)).where(of_task, *where).scalar_subquery()
 
-    open_rounds = (ROUND.c.state == "open",)
+    original = DATASET.c.board == "scoring", DATASET.c.perturbation.is_(None)
     query = select(
         TASK,
-        count(DATASET, DATASET.c.board == "scoring").label("datasets"),
-        count(MODEL).label("models"),
-        count(ROUND, *open_rounds).label("open_rounds"),
+        count(DATASET.c.name.distinct(), DATASET, *original).label("datasets"),
+        count(MODEL.c.id, MODEL).label("models"),
+        count(ROUND.c.id, ROUND, ROUND.c.state == "open").label("open_rounds"),
     )
     return listed(connection, query.order_by(TASK.c.code))
 
@@ -60,8 +63,7 @@ def model_page(connection: Connection, key: int, asking: Principal) -> Fields:
     Raises:
         NotFoundError: There is no such model.
     """
-    hidden_fields = MODEL.c.endpoint
-    shown = [column for column in MODEL.c if column is not hidden_fields]
+    shown = [column for column in MODEL.c if column is not MODEL.c.endpoint]
     query = select(*shown, ACCOUNT.c.name.label("account")).join(ACCOUNT)
     model = one(connection, query.where(MODEL.c.id == key), f"model {key}")
     task = one(connection, select(TASK).where(TASK.c.id == model["task_id"]), "task")
@@ -76,9 +78,7 @@ def model_page(connection: Connection, key: int, asking: Principal) -> Fields:
     states = newest_states(connection, [key], {each["id"] for each in datasets})
     for each in datasets:
         each["scores"] = {
-            metric: scores[each["id"], metric]
-            for metric in metrics
-            if (each["id"], metric) in scores
+            m: scores[each["id"], m] for m in metrics if (each["id"], m) in scores
         }
         each["runs"] = {score["run_id"] for score in each["scores"].values()}
         why = states.get((key, each["id"])) or why_not_scored(model, each)
@@ -87,18 +87,16 @@ def model_page(connection: Connection, key: int, asking: Principal) -> Fields:
     used = [m for m in metrics if any(m in each["scores"] for each in datasets)]
     takes = asking.owns(model["account_id"]) and model["kind"] == "uploaded"
     uploadable = [
-        each for each in datasets if takes and _takes_uploads(connection, each)
+        each
+        for each in datasets
+        if takes
+        and each["round_state"] in (None, "open")
+        and each["access"] != "inputs-private"
     ]
     return {
         **{"model": model, "task": task, "datasets": datasets, "metrics": used},
         **{"scales": scales, "uploadable": uploadable},
     }
-
-
-def _takes_uploads(connection: Connection, dataset: Mapping[str, Any]) -> bool:
-    state = select(ROUND.c.state).where(ROUND.c.id == dataset["round_id"])
-    is_open = dataset["round_id"] is None or connection.scalar(state) == "open"
-    return is_open and dataset["access"] != "inputs-private"
 
 
 def _current_scores(
@@ -160,7 +158,11 @@ def visible_runs(asking: Principal) -> Select[Any]:
         select(
             *(RUN, MODEL.c.name.label("model"), MODEL.c.account_id),
             *(DATASET.c.name.label("dataset"), DATASET.c.access, DATASET.c.version),
-            *(TASK.c.code.label("task"), TASK.c.perf_metric, JOB.c.reason),
+            *(
+                TASK.c.code.label("task"),
+                TASK.c.perf_metric,
+                shown_reason(asking.is_administrator),
+            ),
         )
         .join(JOB, JOB.c.id == RUN.c.job_id)
         .join(MODEL, MODEL.c.id == RUN.c.model_id)
@@ -206,25 +208,29 @@ def comparable_runs(
     return {"datasets": datasets, "choices": choices}
 
 
-def _jobs(asking: Principal) -> Select[Any]:
-    """Select the jobs of one's own models, or for administrators all."""
-    query = (
+def visible_jobs(is_administrator: bool) -> Select[Any]:
+    """Select jobs with the names of what they are of, and their runs."""
+    fields = [column for column in JOB.c if column is not JOB.c.reason]
+    names = MODEL.c.name.label("model"), DATASET.c.name.label("dataset")
+    return (
         select(
-            *(JOB, MODEL.c.name.label("model"), DATASET.c.name.label("dataset")),
-            RUN.c.id.label("run_id"),
+            *fields, *names, shown_reason(is_administrator), RUN.c.id.label("run_id")
         )
         .join(MODEL, MODEL.c.id == JOB.c.model_id)
         .join(DATASET, DATASET.c.id == JOB.c.dataset_id)
         .outerjoin(RUN, RUN.c.job_id == JOB.c.id)
     )
-    if not asking.is_administrator:
-        query = query.where(MODEL.c.account_id == asking.account_id)
-    return query
+
+
+def _own_jobs(asking: Principal) -> Select[Any]:
+    query = visible_jobs(asking.is_administrator)
+    own = MODEL.c.account_id == asking.account_id
+    return query if asking.is_administrator else query.where(own)
 
 
 def list_jobs(connection: Connection, asking: Principal) -> list[Fields]:
     """Return the newest jobs that who asks may see."""
-    newest = _jobs(asking).order_by(JOB.c.id.desc()).limit(_SHOWN_JOBS)
+    newest = _own_jobs(asking).order_by(JOB.c.id.desc()).limit(_SHOWN_JOBS)
     return listed(connection, newest)
 
 
@@ -241,7 +247,7 @@ def submission_page(connection: Connection, key: int, asking: Principal) -> Fiel
     submission = one(connection, query.where(SUBMISSION.c.id == key), what)
     if not asking.owns(submission["account_id"]):
         raise NotFoundError(f"{what}: not found")
-    jobs = _jobs(asking).where(JOB.c.submission_id == key).order_by(JOB.c.id.desc())
+    jobs = _own_jobs(asking).where(JOB.c.submission_id == key).order_by(JOB.c.id.desc())
     found = listed(connection, jobs)
     is_running = any(job["state"] in ("waiting", "running") for job in found)
     return {"submission": submission, "jobs": found, "is_running": is_running}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+import re
+from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +13,9 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
+from pydantic import ValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
 
 from evalkit.errors import EvalkitError
 from evalkit_services_server import access, accounts, api_models, listings, uploads
@@ -20,12 +24,13 @@ from evalkit_services_server.access import (
     Principal,
     RequestError,
     UnauthenticatedError,
+    UnusableError,
 )
-from evalkit_services_server.api import Asking, Code, Database, Key
+from evalkit_services_server.api import LARGEST_KEY, Asking, Code, Database, Key
 from evalkit_services_server.api_types import NewModel
-from evalkit_services_server.boards import board, find_task
+from evalkit_services_server.boards import Board, board, find_task
 from evalkit_services_server.database import reading, writing
-from evalkit_services_server.exports import board_csv, board_json
+from evalkit_services_server.exports import board_csv
 from evalkit_services_server.filters import Filters
 from evalkit_services_server.run_pages import make_report, read_problems, read_samples
 from evalkit_services_server.withholding import is_withheld, shows_inputs
@@ -33,14 +38,13 @@ from evalkit_services_server.withholding import is_withheld, shows_inputs
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-Handler = Callable[[Request], Coroutine[Any, Any, Response]]
-FormAsking = Annotated[Principal, Depends(access.form_principal)]
-OtherRun = Annotated[int | None, Query(ge=1, lt=1 << 31)]
-
-_LOG = logging.getLogger(__name__)
+LOG = logging.getLogger(__name__)
 
 _MOST_FORM = 1 << 16
 """Bytes of a form beside its file."""
+
+_PART = 1 << 20
+_KEY = re.compile("[0-9]{1,9}")
 
 _EXPORTED = 100_000
 """Models of an export."""
@@ -50,6 +54,10 @@ _ASSETS = {
     "htmx.min.js": "text/javascript",
     "report.js": "text/javascript",
 }
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+FormAsking = Annotated[Principal, Depends(access.form_principal)]
+ChosenKey = Annotated[int | None, Query(ge=1, le=LARGEST_KEY)]
 
 
 class _Page(APIRoute):
@@ -67,7 +75,8 @@ class _Page(APIRoute):
             except EvalkitError as error:
                 status = error.status if isinstance(error, RequestError) else 400
                 fields = {"status": status, "error": error}
-                return render(request, Principal(), "error.html", fields, status)
+                page = _render(request, Principal(), "error.html", **fields)
+                return HTMLResponse(page.body, status)
 
         return handle_or_explain
 
@@ -95,16 +104,11 @@ def templates() -> Environment:
     return environment
 
 
-def render(
-    request: Request,
-    asking: Principal,
-    name: str,
-    fields: Mapping[str, Any],
-    status: int = 200,
+def _render(
+    request: Request, asking: Principal, name: str, **fields: Any
 ) -> HTMLResponse:
-    """Return a page made by a template."""
     about = {"asking": asking, "path": request.url.path, **fields}
-    return HTMLResponse(templates().get_template(name).render(about), status)
+    return HTMLResponse(templates().get_template(name).render(about))
 
 
 @router.get("/static/{name}")
@@ -133,40 +137,30 @@ def show_tasks(request: Request, asking: Asking, engine: Database) -> Response:
     """Show the tasks."""
     with reading(engine) as connection:
         tasks = listings.list_tasks(connection)
-    return render(request, asking, "tasks.html", {"tasks": tasks})
+    return _render(request, asking, "tasks.html", tasks=tasks)
+
+
+def _board(request: Request, code: str, asking: Principal, **options: int) -> Board:
+    filters = Filters.parse(request.query_params.multi_items())
+    with reading(request.app.state.engine) as connection:
+        task = find_task(connection, code)
+        exact = asking.is_administrator
+        return board(connection, task, filters, exact=exact, **options)
 
 
 @router.get("/tasks/{code}")
-def show_board(
-    request: Request, code: Code, asking: Asking, engine: Database
-) -> Response:
+def show_board(request: Request, code: Code, asking: Asking) -> Response:
     """Show the board of a task."""
-    filters = Filters.parse(request.query_params.multi_items())
-    with reading(engine) as connection:
-        task = find_task(connection, code)
-        exact = asking.is_administrator
-        found = board(connection, task, filters, exact=exact)
-    return render(request, asking, "board.html", {"board": found, "task": task})
+    found = _board(request, code, asking)
+    return _render(request, asking, "board.html", board=found, task=found.task)
 
 
-@router.get("/tasks/{code}/board.{kind}")
-def export_board(
-    request: Request, code: Code, kind: str, asking: Asking, engine: Database
-) -> Response:
-    """Return all models of a board as CSV or JSON."""
-    if kind not in ("csv", "json"):
-        raise NotFoundError(f"board.{kind}: not found")
-    filters = Filters.parse(request.query_params.multi_items())
-    exact = asking.is_administrator
-    with reading(engine) as connection:
-        task = find_task(connection, code)
-        found = board(connection, task, filters, exact=exact, rows=_EXPORTED)
-    if kind == "json":
-        from fastapi.responses import JSONResponse
-
-        return JSONResponse(board_json(found))
+@router.get("/tasks/{code}/board.csv")
+def export_board(request: Request, code: Code, asking: Asking) -> Response:
+    """Return all models of a board as CSV."""
+    text = board_csv(_board(request, code, asking, rows=_EXPORTED))
     headers = {"content-disposition": f'attachment; filename="{code}.csv"'}
-    return Response(board_csv(found), media_type="text/csv", headers=headers)
+    return Response(text, media_type="text/csv", headers=headers)
 
 
 @router.get("/models/{key}")
@@ -176,7 +170,7 @@ def show_model(
     """Show a model on all datasets of its task."""
     with reading(engine) as connection:
         fields = listings.model_page(connection, key, asking)
-    return render(request, asking, "model.html", fields)
+    return _render(request, asking, "model.html", **fields)
 
 
 @router.get("/datasets/{key}")
@@ -195,10 +189,10 @@ def show_dataset(
             keys = fields["task"]["input_keys"]
             samples = read_samples(dataset, keys, is_withheld=hidden)
         except EvalkitError as error:
+            LOG.warning("%s", error)
             why = "The store has no samples at present."
-            _LOG.warning("%s", error)
     fields |= {"samples": samples, "why": why}
-    return render(request, asking, "dataset.html", fields)
+    return _render(request, asking, "dataset.html", **fields)
 
 
 @router.get("/runs/{key}")
@@ -207,14 +201,14 @@ def show_run(request: Request, key: Key, asking: Asking, engine: Database) -> Re
     with reading(engine) as connection:
         run = listings.find_run(connection, key, asking)
         scores = listings.run_scores(connection, run, asking)
-    report, problems = "", list[Any]()
-    if not is_withheld(run["access"], asking.is_administrator):
-        report = make_report(run["folder"])
-    if asking.owns(run["account_id"]):
-        hidden = is_withheld(run["access"], asking.is_administrator)
-        problems = read_problems(run["folder"], is_withheld=hidden)
-    fields = {"run": run, "report": report, "problems": problems, "scores": scores}
-    return render(request, asking, "run.html", fields)
+    hidden = is_withheld(run["access"], asking.is_administrator)
+    fields = {
+        "report": "" if hidden else make_report(run["folder"]),
+        "problems": read_problems(run["folder"], is_withheld=hidden)
+        if asking.owns(run["account_id"])
+        else [],
+    }
+    return _render(request, asking, "run.html", run=run, scores=scores, **fields)
 
 
 @router.get("/compare")
@@ -222,9 +216,9 @@ def show_comparison(
     request: Request,
     asking: Asking,
     engine: Database,
-    dataset: OtherRun = None,
-    first: OtherRun = None,
-    second: OtherRun = None,
+    dataset: ChosenKey = None,
+    first: ChosenKey = None,
+    second: ChosenKey = None,
 ) -> Response:
     """Compare two runs, or let the reader choose them."""
     exact, report, why = asking.is_administrator, "", ""
@@ -236,11 +230,9 @@ def show_comparison(
         why = "Runs on private datasets are not compared, as it would tell labels."
     elif len(runs) > 1:
         report = make_report(*(run["folder"] for run in runs))
-    fields = {
-        **{"first": first, "second": second, "dataset": chosen},
-        **{"report": report, "why": why, "runs": runs, **choices},
-    }
-    return render(request, asking, "compare.html", fields)
+    fields = {"first": first, "second": second, "dataset": chosen, "runs": runs}
+    fields |= {"report": report, "why": why, **choices}
+    return _render(request, asking, "compare.html", **fields)
 
 
 @router.get("/jobs")
@@ -249,7 +241,7 @@ def show_jobs(request: Request, asking: Asking, engine: Database) -> Response:
     access.require(asking, "submit")
     with reading(engine) as connection:
         jobs = listings.list_jobs(connection, asking)
-    return render(request, asking, "jobs.html", {"jobs": jobs})
+    return _render(request, asking, "jobs.html", jobs=jobs)
 
 
 @router.get("/submissions/{key}")
@@ -260,7 +252,7 @@ def show_submission(
     access.require(asking, "submit")
     with reading(engine) as connection:
         fields = listings.submission_page(connection, key, asking)
-    return render(request, asking, "submission.html", fields)
+    return _render(request, asking, "submission.html", **fields)
 
 
 @router.get("/account")
@@ -269,68 +261,58 @@ def show_account(request: Request, asking: Asking, engine: Database) -> Response
     access.require(asking, "submit")
     with reading(engine) as connection:
         fields = listings.account_page(connection, asking)
-    return render(request, asking, "account.html", fields)
+    return _render(request, asking, "account.html", **fields)
 
 
 @router.post("/account/models")
 async def add_model(request: Request, asking: Asking, engine: Database) -> Response:
     """Add a model whose predictions are uploaded."""
-    from pydantic import ValidationError
-    from starlette.concurrency import run_in_threadpool
-
     form = await request.form()
     given = {name: str(form.get(name, "")) for name in ("task", "name")}
     try:
         new = NewModel.model_validate(given)
     except ValidationError:
         rule = "expected 1 to 64 letters, digits, dots, dashes and underscores"
-        raise access.UnusableError(f"name: {rule}, got {given['name']!r}") from None
+        raise UnusableError(f"name: {rule}, got {given['name']!r}") from None
     model = await run_in_threadpool(api_models.add_model, new, asking, engine, request)
     return RedirectResponse(f"/models/{model['id']}", 303)
 
 
-@router.post("/models/{key}/submissions", max_body_size=uploads.UNLIMITED)
+@router.post("/models/{key}/submissions")
 async def submit(
     request: Request, key: Key, asking: FormAsking, engine: Database
 ) -> Response:
     """Receive a form with a file of predictions."""
-    from starlette.datastructures import UploadFile
-
     access.require(asking, "submit")
     settings = request.app.state.settings
-    size = request.headers.get("content-length", "")
-    if not size.isdigit() or int(size) > settings.largest_upload + _MOST_FORM:
-        raise uploads.TooLargeError(
-            f"file must have at most {settings.largest_upload} bytes"
-        )
+    size, most = request.headers.get("content-length", ""), settings.largest_upload
+    if not size.isdigit() or int(size) > most + _MOST_FORM:
+        raise uploads.TooLargeError(f"file must have at most {most} bytes")
     async with request.form(max_files=1, max_fields=4) as form:
         access.check_csrf(asking, str(form.get(access.CSRF_FIELD, "")))
         file, dataset = form.get("file"), str(form.get("dataset", ""))
-        if not isinstance(file, UploadFile) or not dataset.isdigit():
-            raise access.UnusableError("choose a dataset and a file")
-
-        async def parts() -> Any:
-            while part := await file.read(1 << 20):
-                yield part
-
-        made = await uploads.submit(
-            engine, settings, asking, key, int(dataset), parts()
-        )
+        if not isinstance(file, UploadFile) or not _KEY.fullmatch(dataset):
+            raise UnusableError("choose a dataset and a file")
+        parts = _parts(file)
+        made = await uploads.submit(engine, settings, asking, key, int(dataset), parts)
     return RedirectResponse(f"/submissions/{made}", 303)
+
+
+async def _parts(file: UploadFile) -> AsyncIterator[bytes]:
+    while part := await file.read(_PART):
+        yield part
 
 
 @router.get("/login")
 def show_login(request: Request, asking: Asking) -> Response:
     """Show the form of name and password."""
     back = _local(request.query_params.get("next", ""))
-    return render(request, asking, "login.html", {"next": back, "why": ""})
+    return _render(request, asking, "login.html", next=back, why="")
 
 
 @router.post("/login")
 async def log_in(request: Request, engine: Database) -> Response:
     """Begin a session."""
-    from starlette.concurrency import run_in_threadpool
-
     form = await request.form(max_files=0, max_fields=4)
     name, password = (str(form.get(field, "")) for field in ("name", "password"))
     back = _local(str(form.get("next", "")))
@@ -347,8 +329,8 @@ async def log_in(request: Request, engine: Database) -> Response:
     token = await run_in_threadpool(open_session)
     if token is None:
         why = "Unknown name or wrong password."
-        fields = {"next": back, "why": why}
-        return render(request, Principal(), "login.html", fields, 401)
+        page = _render(request, Principal(), "login.html", next=back, why=why)
+        return HTMLResponse(page.body, 401)
     response = RedirectResponse(back or "/", 303)
     access.set_session(response, token, request.app.state.settings)
     return response

@@ -15,7 +15,7 @@ from evalkit.scoring import Interval, mean_of_intervals
 
 Floats = NDArray[np.float64]
 
-_ROUNDING = 1e-12
+_DIGITS = 12
 
 
 class Number(NamedTuple):
@@ -67,24 +67,23 @@ class Ranking:
     """Says why a model has none."""
 
     @cached_property
-    def order(self) -> list[int]:
-        """Places of the models with a number, the best first."""
-        known = np.flatnonzero(np.isfinite(self.values))
+    def _keys(self) -> Floats:
+        """Numbers of which the least is the best; equal up to rounding is equal."""
         sign = {True: -1.0, False: 1.0, None: 0.0}[self.higher_is_better]
-        found: list[int] = known[np.argsort(sign * self.values[known], kind="stable")]
-        return [int(place) for place in found]
+        keys: Floats = np.round(sign * self.values, _DIGITS)
+        return keys
 
     @cached_property
-    def ranks(self) -> dict[int, int]:
-        """Ranks by place; none if the direction is unknown."""
-        found: dict[int, int] = {}
-        last, rank = math.nan, 0
-        for number, place in enumerate(self.order, start=1):
-            value = float(self.values[place])
-            if not abs(value - last) <= _ROUNDING * max(1.0, abs(value)):
-                rank = number
-            found[place], last = rank, value
-        return {} if self.higher_is_better is None else found
+    def order(self) -> list[int]:
+        """Places of the models with a number, the best first."""
+        known = int(np.isfinite(self._keys).sum())
+        places: list[int] = np.argsort(self._keys, kind="stable")[:known].tolist()
+        return places
+
+    def _rank(self, place: int) -> int | None:
+        if self.higher_is_better is None:
+            return None
+        return 1 + int((self._keys < self._keys[place]).sum())
 
     @cached_property
     def _best(self) -> Number:
@@ -94,7 +93,7 @@ class Ranking:
         """Return what a model has."""
         if not np.isfinite(self.values[place]):
             return Ranked(None, self.reason(place))
-        number, rank = self.number(place), self.ranks.get(place)
+        number, rank = self.number(place), self._rank(place)
         if rank is None or place == self.order[0]:
             return Ranked(number, rank=rank)
         ends = (self._best, number) if self.higher_is_better else (number, self._best)

@@ -1,0 +1,114 @@
+"""A real browser: login, upload, progress, board and comparison, on desk and phone."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+import uvicorn
+
+from evalkit_services_server.accounts import create_account
+from evalkit_services_server.app import make_app
+from evalkit_services_server.database import writing
+from evalkit_services_server.evaluation import evaluate_job
+
+pytestmark = pytest.mark.slow
+
+PASSWORD = "correct horse battery"
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@contextmanager
+def served(world: Any) -> Iterator[str]:
+    """Serve the pages on a free port of this machine."""
+    config = uvicorn.Config(make_app(world.settings), port=0, log_level="error")
+    server = uvicorn.Server(config)
+    thread = Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        thread.join(0.05)
+    host, port = server.servers[0].sockets[0].getsockname()[:2]
+    try:
+        yield f"http://{host}:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="no playwright")
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        pytest.skip("no chromium on the path")
+    with sync_api.sync_playwright() as playwright:
+        # a container's root cannot make the namespaces of the sandbox
+        own = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=path, args=own)
+        yield browser
+        browser.close()
+
+
+def evaluate(world: Any) -> None:
+    assert evaluate_job(world.claim(), world.settings, world.engine, Event()) == "done"
+
+
+def test_a_submitter_uploads_follows_and_compares(
+    world: Any, browser: Any, tmp_path: Path
+) -> None:
+    world.submit(world.add_model("vader"), world.predictions["vader"])
+    evaluate(world)
+    with writing(world.engine) as connection:
+        create_account(connection, "bob", PASSWORD)
+    with served(world) as address:
+        page = browser.new_page(base_url=address)
+        page.goto("/account")
+        page.fill("#name", "bob")
+        page.fill("#password", PASSWORD)
+        page.keyboard.press("Enter")
+        page.fill("#name", "mine")
+        page.click("text=Add", strict=False)
+        page.set_input_files("#file", str(world.predictions["vader"]))
+        page.click("section button:has-text('Upload')")
+        page.wait_for_selector("text=waiting to be evaluated")
+        evaluate(world)
+        page.click("text=Scores (run 2)", timeout=20_000)  # without a reload
+        page.goto("/tasks/sentiment")
+        page.select_option("#field-dataset", "sample-sentiment")
+        page.wait_for_url("**?*dataset=sample-sentiment*")
+        page.select_option("#field-by", "tag")
+        page.wait_for_selector("th:has-text('negation:yes')")
+        page.goto("/compare?dataset=1")
+        page.select_option("#field-first", "1")
+        page.select_option("#field-second", "2")
+        page.click("button:has-text('Compare')")
+        assert page.inner_text("h1") == "vader and mine"
+        page.wait_for_selector("h2:has-text('Comparison')")
+        page.click("text=Log out bob")
+        page.wait_for_selector("text=Log in")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_pages_fit_and_break_no_policy(
+    world: Any, browser: Any, scheme: str, width: int
+) -> None:
+    world.submit(world.add_model("a-model-" + "x" * 56), world.predictions["vader"])
+    evaluate(world)
+    view = {"width": width, "height": 900}
+    context = browser.new_context(viewport=view, color_scheme=scheme)
+    page, said = context.new_page(), list[str]()
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    paths = "/", "/tasks/sentiment", "/models/1", "/datasets/1", "/runs/1", "/compare"
+    tags = "/tasks/sentiment?dataset=sample-sentiment&by=tag"
+    with served(world) as address:
+        for path in (*paths, tags, "/login"):
+            page.goto(address + path, wait_until="networkidle")
+            assert (page.evaluate(OVERFLOW), said) == (0, []), path
+            page.keyboard.press("Tab")
+            assert page.evaluate("document.activeElement.textContent") != "", path

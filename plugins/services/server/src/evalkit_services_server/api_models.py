@@ -58,10 +58,6 @@ def _submissions(asking: Principal) -> Select[Any]:
     return _own(asking, select(SUBMISSION).select_from(SUBMISSION.join(MODEL)))
 
 
-def _jobs(asking: Principal) -> Select[Any]:
-    return _own(asking, listings.visible_jobs(asking.is_administrator))
-
-
 def _own(asking: Principal, rows: Select[Any]) -> Select[Any]:
     own = MODEL.c.account_id == asking.account_id
     return rows if asking.is_administrator else rows.where(own)
@@ -79,7 +75,7 @@ SUBMISSIONS = Resource(
     filters={"model": SUBMISSION.c.model_id, "dataset": SUBMISSION.c.dataset_id},
 )
 JOBS = Resource(
-    *("jobs", JOB, "submit", _jobs),
+    *("jobs", JOB, "submit", listings.visible_jobs),
     hidden=("key", "worker", "leased_until"),
     added={"run_id": int | None},
     filters={"model": JOB.c.model_id, "submission": JOB.c.submission_id},

@@ -40,6 +40,12 @@ def registered(settings: Settings) -> list[Registered]:
     return list(found.values())
 
 
+def registered_source(settings: Settings, name: str) -> str | Dataset:
+    """Return what `evalkit.evaluate` takes for a registered dataset."""
+    sources = {each.name: each.source for each in registered(settings)}
+    return sources.get(name) or name
+
+
 def stored_dataset(settings: Settings, known: str, uri: str, name: str) -> Dataset:
     """Return a registered dataset that reads its examples from the store.
 
@@ -52,8 +58,7 @@ def stored_dataset(settings: Settings, known: str, uri: str, name: str) -> Datas
     Returns:
         The dataset with its own converters, labels, metrics and `evaluate`.
     """
-    sources = {each.name: each.source for each in registered(settings)}
-    bound = Resolver(Registry()).dataset(sources.get(known) or known)
+    bound = Resolver(Registry()).dataset(registered_source(settings, known))
     stored: Any = copy(bound.plugin)
     path = data_path(uri)
     vars(stored).update(name=file_name(name), adapters=(), load=lambda split: path)

@@ -30,7 +30,6 @@ from evalkit_services_server.tables import (
 )
 from evalkit_services_server.withholding import (
     is_withheld,
-    shown_reason,
     withhold_scores,
 )
 
@@ -161,7 +160,7 @@ def visible_runs(asking: Principal) -> Select[Any]:
             *(
                 TASK.c.code.label("task"),
                 TASK.c.perf_metric,
-                shown_reason(asking.is_administrator),
+                JOB.c.reason,
             ),
         )
         .join(JOB, JOB.c.id == RUN.c.job_id)
@@ -208,29 +207,22 @@ def comparable_runs(
     return {"datasets": datasets, "choices": choices}
 
 
-def visible_jobs(is_administrator: bool) -> Select[Any]:
-    """Select jobs with the names of what they are of, and their runs."""
-    fields = [column for column in JOB.c if column is not JOB.c.reason]
+def visible_jobs(asking: Principal) -> Select[Any]:
+    """Select the jobs of one's own models, or for administrators all."""
     names = MODEL.c.name.label("model"), DATASET.c.name.label("dataset")
-    return (
-        select(
-            *fields, *names, shown_reason(is_administrator), RUN.c.id.label("run_id")
-        )
+    query = (
+        select(JOB, *names, RUN.c.id.label("run_id"))
         .join(MODEL, MODEL.c.id == JOB.c.model_id)
         .join(DATASET, DATASET.c.id == JOB.c.dataset_id)
         .outerjoin(RUN, RUN.c.job_id == JOB.c.id)
     )
-
-
-def _own_jobs(asking: Principal) -> Select[Any]:
-    query = visible_jobs(asking.is_administrator)
     own = MODEL.c.account_id == asking.account_id
     return query if asking.is_administrator else query.where(own)
 
 
 def list_jobs(connection: Connection, asking: Principal) -> list[Fields]:
     """Return the newest jobs that who asks may see."""
-    newest = _own_jobs(asking).order_by(JOB.c.id.desc()).limit(_SHOWN_JOBS)
+    newest = visible_jobs(asking).order_by(JOB.c.id.desc()).limit(_SHOWN_JOBS)
     return listed(connection, newest)
 
 
@@ -247,7 +239,9 @@ def submission_page(connection: Connection, key: int, asking: Principal) -> Fiel
     submission = one(connection, query.where(SUBMISSION.c.id == key), what)
     if not asking.owns(submission["account_id"]):
         raise NotFoundError(f"{what}: not found")
-    jobs = _own_jobs(asking).where(JOB.c.submission_id == key).order_by(JOB.c.id.desc())
+    jobs = (
+        visible_jobs(asking).where(JOB.c.submission_id == key).order_by(JOB.c.id.desc())
+    )
     found = listed(connection, jobs)
     is_running = any(job["state"] in ("waiting", "running") for job in found)
     return {"submission": submission, "jobs": found, "is_running": is_running}

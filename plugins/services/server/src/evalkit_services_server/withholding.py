@@ -11,10 +11,6 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, case, null
-
-from evalkit_services_server.tables import DATASET, JOB
-
 if TYPE_CHECKING:
     from evalkit.runs import Problem
 
@@ -36,15 +32,6 @@ def is_withheld(access: str, is_administrator: bool) -> bool:
 def shows_inputs(access: str, is_administrator: bool) -> bool:
     """Tell whether model inputs are shown."""
     return access != "inputs-private" or is_administrator
-
-
-def shown_reason(is_administrator: bool) -> ColumnElement[str | None]:
-    """Return the reason of a job as a column; an error may quote private examples."""
-    is_shown = (DATASET.c.access == "open") | JOB.c.state.in_(("waiting", "refused"))
-    if is_administrator:
-        return JOB.c.reason.label("reason")
-    hidden = case((JOB.c.reason.is_(None), null()), else_="withheld: private dataset")
-    return case((is_shown, JOB.c.reason), else_=hidden).label("reason")
 
 
 def round_score(value: float | None) -> float | None:

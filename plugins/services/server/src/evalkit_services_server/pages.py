@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -98,7 +99,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["show"] = showing
+    environment.globals |= {"show": showing, "asset": _address}
     environment.filters["pair"] = lambda value: (value, value)
     environment.filters["row_pair"] = lambda row, name: (row["id"], row[name])
     return environment
@@ -130,6 +131,13 @@ def _asset(name: str) -> str:
     if name == "style.css":
         return assets()["site.css"] + own.joinpath("server.css").read_text("utf-8")
     return own.joinpath(name).read_text("utf-8")
+
+
+@cache
+def _address(name: str) -> str:
+    """Return the address of a style or script, which changes with its content."""
+    digest = hashlib.sha256(_asset(name).encode()).hexdigest()
+    return f"/static/{name}?v={digest[:12]}"
 
 
 @router.get("/")

@@ -119,7 +119,7 @@ def test_refused_predictions_are_a_result(world: Any, tmp_path: Path) -> None:
     world.submit(world.add_model("short"), path)
     assert evaluate(world) == "refused"
     (job,), (run,) = world.rows(JOB), world.rows(RUN)
-    assert "sent-001" in job["reason"]
+    assert "1 example without a prediction" in job["reason"]
     assert run["is_refused"]
     assert run["counts"]["missing"] == 1
     assert board(world) == {}
@@ -127,7 +127,7 @@ def test_refused_predictions_are_a_result(world: Any, tmp_path: Path) -> None:
         connection.execute(update(DATASET).values(access="labels-private"))
     world.submit(world.add_model("private"), path)
     assert evaluate(world) == "refused"
-    assert "sent-001" not in world.rows(JOB)[-1]["reason"]
+    assert world.rows(JOB)[-1]["reason"] == jobs.WITHHELD
 
 
 def test_a_lease_that_is_lost_while_writing_changes_nothing(world: Any) -> None:

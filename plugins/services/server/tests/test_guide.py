@@ -1,11 +1,19 @@
 """The guide of Dynabench's evaluation server, sentence by sentence."""
 
+import contextlib
 import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from click.testing import CliRunner
@@ -65,6 +73,7 @@ def load_datasets():
     return {{"{key}": Reviews()}}
 """
 Install = Callable[..., None]
+SAMPLE = "sample-sentiment"
 SENT: list[dict[str, str]] = []
 """What the model was sent."""
 
@@ -95,7 +104,7 @@ class Host:
         return model
 
     def submit(self, model: int, dataset: str, rows: Mapping[str, str]) -> None:
-        path = Path(self.settings.store, f"{model}-{dataset}.jsonl")
+        path = Path(f"{model}-{dataset}.jsonl").resolve()
         lines = [json.dumps({"id": uid, "label": x}) for uid, x in rows.items()]
         path.write_text("\n".join(lines))
         (key,) = self.column(DATASET.c.id, DATASET.c.name == dataset)[-1:]
@@ -304,10 +313,87 @@ def test_a_dataset_of_load_datasets_that_is_refused_leaves_no_row_but_a_reason(
     try:
         ((outcome, found),) = host.scan().values()
     finally:
-        __import__("sys").modules.pop("hosted_reviews", None)
+        sys.modules.pop("hosted_reviews", None)
     assert outcome == "refused"
     assert reason in str(found)
     assert host.column(DATASET.c.name, DATASET.c.name.contains("reviews")) == []
+
+
+OF_DYNABENCH = """
+import json
+from pathlib import Path
+
+from evalkit_storage_s3.dynabench import BaseDataset
+
+class SmallReviews(BaseDataset):
+    def __init__(self):
+        super().__init__(
+            task="opinion", name="small-reviews", round_id=0, access_type="standard"
+        )
+
+    def load(self) -> bool:
+        rows = Path("rows.jsonl")
+        if rows.exists():
+            self.s3_client.put_object(
+                Body=rows.read_bytes(),
+                Bucket=self.task.s3_bucket,
+                Key=self._get_data_s3_path(),
+            )
+        return rows.exists()
+
+    def label_field_converter(self, example):
+        return {"id": example["uid"], "answer": example["label"], "tags": []}
+
+    def pred_field_converter(self, example):
+        return {"id": example["id"], "pred": example["label"]}
+
+def load_datasets():
+    return {"small-reviews": SmallReviews()}
+"""
+
+
+@pytest.mark.slow
+def test_a_dataset_of_dynabench_is_sent_by_its_load(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from moto.server import ThreadedMotoServer
+
+    from evalkit.places import forget_places
+    from evalkit_storage_s3.clients import make_client
+
+    Path("small_reviews.py").write_text(OF_DYNABENCH)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    address = "http://{}:{}".format(*server.get_host_and_port())
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", address)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+        monkeypatch.setenv(name, "us-east-1")
+    monkeypatch.setenv("EVALKIT_CACHE_DIR", str(Path("cache").resolve()))
+    forget_places()
+    make_client.cache_clear()
+    host.settings.store = "s3://bench"
+    host.settings.datasets = ("small_reviews:load_datasets",)
+    try:
+        make_client().create_bucket(Bucket="bench")
+        refusal = "load() of small-reviews said that it sent nothing"
+        assert host.scan() == {"small-reviews": ("refused", refusal)}
+        assert host.column(DATASET.c.id) == []
+        row = {"uid": "1", "statement": "x", "source": "web", "label": "positive"}
+        Path("rows.jsonl").write_text(json.dumps(row))
+        assert host.scan() == {"small-reviews": ("added", None)}
+        uri = "s3://bench/datasets/opinion/small-reviews.jsonl"
+        assert host.column(DATASET.c.uri) == [uri]
+        assert host.column(DATASET.c.board) == ["standard"]
+        host.submit(host.add_model("m"), "small-reviews", {"1": "positive"})
+        assert host.work() == ["done"]
+        assert host.column(SCORE.c.value, SCORE.c.metric == "accuracy") == [1.0]
+    finally:
+        make_client().close()
+        make_client.cache_clear()
+        forget_places()
+        server.stop()
+        monkeypatch.delenv("EVALKIT_S3_BUCKET")
+        sys.modules.pop("small_reviews", None)
 
 
 def test_a_task_is_changed_while_it_runs_and_a_new_metric_scores_all_again(
@@ -320,6 +406,7 @@ def test_a_task_is_changed_while_it_runs_and_a_new_metric_scores_all_again(
     host.work()
     refusals = (
         (tasks.TaskChange("acuracy"), "accuracy"),
+        (tasks.TaskChange(delta_metrics=["mcc"]), "family of perturbations, such as"),
         (tasks.TaskChange(input_keys=["text"]), "'text' is not a field of the task"),
         (tasks.TaskChange(weights={"mcc": -1}), "weight of mcc must be at least 0"),
     )
@@ -388,3 +475,55 @@ def test_a_dataset_that_scores_itself_is_scored_so(
     assert host.work() == ["done"]
     own_score = SCORE.c.metric == "own-reviews#score"
     assert host.column(SCORE.c.value, own_score) == [0.25]
+
+
+@pytest.mark.slow
+def test_the_documented_leaderboard_is_made_in_the_shell(tmp_path: Path) -> None:
+    page = Path(__file__).parents[4] / "docs" / "server.md"
+    section = page.read_text().partition("\n## What happens when")[0]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    texts = re.findall(r"```\w+\n(.*?)```", section.replace("8000", port), re.DOTALL)
+    setup, code, serve, submit = texts
+    (tmp_path / "our_datasets.py").write_text(code)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    own = {"PATH": path, "EVALKIT_OFFLINE": "1", "EVALKIT_SERVER_PORT": port}
+    own["EVALKIT_SERVER_PASSWORD"] = "a password of a host"
+    shared: dict[str, Any] = {"cwd": tmp_path, "env": {**os.environ, **own}}
+
+    def run(script: str) -> str:
+        words = ["bash", "-e", "-c", script]
+        done = subprocess.run(words, **shared, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    token = run(setup.partition("\n")[2]).split()[0]  # all is installed
+    serving = serve.replace("evalkit serve", "exec evalkit serve")
+    with subprocess.Popen(["bash", "-c", serving], **shared) as server:
+        try:
+            address = f"http://127.0.0.1:{port}"
+            _await(lambda: len(json.loads(_get(f"{address}/api/v1/datasets"))) == 2)
+            run(submit.replace("…", token))
+            board = json.loads(_get(f"{address}/tasks/sentiment/board.json"))
+        finally:
+            server.terminate()
+    assert [each["name"] for each in board["columns"]] == ["reviews", SAMPLE]
+    cells = {each["model"]: each["scores"] for each in board["models"]}
+    assert cells.keys() == {"positive", "neutral", "negative"}
+    assert {cell["n"] for row in cells.values() for cell in row} == {3, 135}
+
+
+def _get(url: str) -> bytes:
+    with urlopen(url, timeout=30) as answer:
+        found: bytes = answer.read()
+    return found
+
+
+def _await(is_so: Callable[[], bool]) -> None:
+    for _ in range(600):
+        with contextlib.suppress(OSError):
+            if is_so():
+                return
+        time.sleep(0.1)
+    raise AssertionError("waited for a minute")

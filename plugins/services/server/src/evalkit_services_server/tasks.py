@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select, update
 
-from evalkit.catalog import BoundTask, Registry, Resolver
+from evalkit.catalog import BoundTask, Registry, Resolver, is_component_name
 from evalkit.errors import EvalkitError
 from evalkit_services_server.database import insert, now
 from evalkit_services_server.requests import request_for_task
@@ -84,8 +84,8 @@ def change_task(connection: Connection, code: str, change: TaskChange) -> list[i
     row = connection.execute(select(TASK).where(TASK.c.code == code)).first()
     if row is None:
         return [task_id(connection, code)]  # raises
-    values = {k: v for k, v in change._asdict().items() if v is not None}
-    _check(values, _bind(row.component))
+    given = {k: v for k, v in change._asdict().items() if v is not None}
+    values = _checked(given, _bind(row.component))
     before = _metrics(row._asdict())
     after = _metrics({**row._asdict(), **values})
     values["changed"] = now(connection)
@@ -101,18 +101,29 @@ def _bind(name: str) -> BoundTask:
     return BoundTask.of(Resolver(Registry()).bind("tasks", name))
 
 
-def _check(values: Mapping[str, Any], task: BoundTask) -> None:
-    """Refuse metrics that are unknown, and other keys than the task's."""
-    resolver = Resolver(Registry())
-    for metric in {values.get("perf_metric"), *values.get("eval_metrics", ())} - {None}:
-        resolver.metric(metric)
+def _checked(values: Mapping[str, Any], task: BoundTask) -> dict[str, Any]:
+    """Return new values with metrics as runs name them; refuse those without sense."""
+    resolver, checked = Resolver(Registry()), dict(values)
+    if "perf_metric" in values:
+        checked["perf_metric"] = resolver.metric(values["perf_metric"]).name
+    if "eval_metrics" in values:
+        named = map(resolver.metric, values["eval_metrics"])
+        checked["eval_metrics"] = [metric.name for metric in named]
+    metrics = {metric.name for metric in resolver.registry.catalog.of_kind("metrics")}
+    for family in values.get("delta_metrics", ()):
+        if not is_component_name(family) or family in metrics:
+            raise EvalkitError(
+                "delta metric must be a family of perturbations, such as fairness, "
+                f"got {family!r}"
+            )
     keys = {"uid", *task.Input.model_fields}
-    strange = [key for key in values.get("input_keys", ()) if key not in keys]
-    if strange:
-        raise EvalkitError(
-            f"input key {strange[0]!r} is not a field of the task "
-            f"{task.component.name}: {', '.join(sorted(keys))}"
-        )
+    for key in values.get("input_keys", ()):
+        if key not in keys:
+            raise EvalkitError(
+                f"input key {key!r} is not a field of the task {task.component.name}: "
+                f"{', '.join(sorted(keys))}"
+            )
     for name, weight in values.get("weights", {}).items():
         if not weight >= 0:
             raise EvalkitError(f"weight of {name} must be at least 0, got {weight}")
+    return checked

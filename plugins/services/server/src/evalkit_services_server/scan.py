@@ -8,6 +8,7 @@ all models of its task. A version that has a row is never requested again.
 from __future__ import annotations
 
 import json
+import logging
 import re
 import tempfile
 from collections.abc import Mapping
@@ -29,6 +30,8 @@ from evalkit_services_server.rounds import round_to_join
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import BOARDS, DATASET, SCAN, TASK
 from evalkit_services_server.tasks import task_id
+
+LOG = logging.getLogger(__name__)
 
 ADDED, PRESENT, CHANGED = "added", "present", "changed"
 REFUSED, SKIPPED = "refused", "skipped"
@@ -58,6 +61,8 @@ def scan(engine: Engine, settings: Settings) -> list[ScanOutcome]:
         else:
             outcome = add_dataset(engine, settings, name, source)
         outcomes.append(outcome)
+        if outcome.outcome in (REFUSED, CHANGED):
+            LOG.warning("dataset %s: %s: %s", *outcome)
         with writing(engine) as connection:
             connection.execute(delete(SCAN).where(SCAN.c.name == name))
             row = {**outcome._asdict(), "at": now(connection)}

@@ -31,6 +31,7 @@ from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import (
     ACCOUNT,
     DATASET,
+    JOB,
     MODEL,
     SCAN,
     SCORE,
@@ -141,15 +142,21 @@ class Host:
         }
 
 
-@pytest.fixture
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def host(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_distribution: Any
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fake_distribution: Any,
 ) -> Iterator[Host]:
     values = dict(rows=[], name="none", key="none", version="1", round=0)
     task = {"evalkit.tasks": {"opinion": "TaskIO"}}
     fake_distribution(CODE.format(**values), task, name="opinion")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("EVALKIT_SERVER_DATABASE", f"sqlite:///{tmp_path}/server.db")
+    database = f"sqlite:///{tmp_path}/server.db"
+    if request.param == "postgresql":
+        database = request.getfixturevalue("cluster").add_database()
+    monkeypatch.setenv("EVALKIT_SERVER_DATABASE", database)
     monkeypatch.setenv("EVALKIT_SERVER_STORE", str(tmp_path / "store"))
     host = Host(Settings())
     with writing(host.engine) as connection:
@@ -259,6 +266,8 @@ def test_a_delta_waits_for_the_original_and_names_its_failure(
     assert CliRunner().invoke(cli, words).stdout == "fairness-reviews: added\n"
     host.submit(model, "fairness-reviews", {"1_X": "positive"})
     assert host.work() == []
+    reason = "it needs predictions for the original dataset first"
+    assert host.column(JOB.c.reason) == [reason]
     host.submit(model, "reviews", {"1": "positive"})
     assert host.work() == ["refused", "done"]
     (reason,) = host.board(metric="fairness")["late"]

@@ -85,10 +85,11 @@ def request(
             return None
         submission_id, answers = submission["id"], submission["sha256"]
     metrics = [*dict.fromkeys((pair["perf_metric"], *pair["eval_metrics"]))]
+    of_original = _latest(connection, model_id, pair["parent_id"])
     parts = [
         *(model_id, answers, pair["name"], pair["version"], pair["fingerprint"]),
         *(pair["component"], pair["prompt"], metrics),
-        _latest(connection, model_id, pair["parent_id"]),
+        of_original,
         *_digests(pair["component"], metrics),
     ]
     if again:
@@ -102,6 +103,8 @@ def request(
         **dict(model_id=model_id, dataset_id=dataset_id, submission_id=submission_id),
         **dict(metrics=metrics, state="waiting", requested=now(connection)),
     }
+    if pair["parent_id"] is not None and of_original is None:
+        row["reason"] = "it needs predictions for the original dataset first"
     made = insert(connection, JOB).values(row).on_conflict_do_nothing()
     job_id: int | None = connection.scalar(made.returning(JOB.c.id))
     return job_id
@@ -174,6 +177,7 @@ def claim(engine: Engine, worker: str, lease: float) -> Claim | None:
         changes = {
             **dict(state="running", attempt=job["attempt"] + 1, worker=worker),
             **dict(started=moment, leased_until=moment + timedelta(seconds=lease)),
+            "reason": None,
         }
         connection.execute(update(JOB).where(JOB.c.id == job["id"]).values(changes))
     return _claim(job, changes["attempt"])

@@ -237,7 +237,7 @@ def ask(
     endpoint = subject.model["endpoint"]
     reference = f"{endpoint['model']}:{json.dumps(endpoint['parameters'])}"
     asked = copy(dataset)
-    vars(asked)["task"] = asked_task(subject.task)
+    vars(asked)["task"] = asked_task(dict(subject.task))
     with guarded(endpoint, settings):
         try:
             return predict(

@@ -14,11 +14,9 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from evalkit_services_server import accounts
-from evalkit_services_server.app import API, make_app
-from evalkit_services_server.database import connect, migrate, writing
-from evalkit_services_server.settings import Settings
-from evalkit_services_server.tasks import add_task
+from evalkit_services_server.app import API
+
+from .api_server import GOOD, Server, settings_in
 
 pytestmark = pytest.mark.slow
 
@@ -34,25 +32,14 @@ CHECKS = [
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    folder = tmp_path_factory.mktemp("server")
-    most = 10**9
-    chosen = Settings(
-        database=f"sqlite:///{folder}/server.db",
-        store=f"{folder}/store",
-        requests_a_minute=most,
-        submissions_a_day=most,
-    )
-    engine = connect(chosen)
-    migrate(engine)
-    with writing(engine) as connection:
-        add_task(connection, "sentiment")
-        host = accounts.create_account(connection, "host", role="administrator")
-        scopes = accounts.SCOPES["administrator"]
-        token = accounts.create_token(connection, host, "t", scopes)
-    schema = schemathesis.openapi.from_asgi(f"{API}/openapi.json", make_app(chosen))
-    schema.config.update(headers={"authorization": f"Bearer {token}"})
+    most = {"requests_a_minute": 10**9, "submissions_a_day": 10**9}
+    server = Server(settings_in(tmp_path_factory.mktemp("server"), **most))
+    server.upload(GOOD)
+    app = server.client.app
+    schema = schemathesis.openapi.from_asgi(f"{API}/openapi.json", app)
+    schema.config.update(headers={"authorization": f"Bearer {server.tokens['host']}"})
     yield schema
-    engine.dispose()
+    server.close()
 
 
 @pytest.mark.parametrize("mode", GenerationMode, ids=lambda mode: mode.value)

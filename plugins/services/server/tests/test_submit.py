@@ -13,53 +13,38 @@ from sqlalchemy import Engine
 
 from evalkit import Registry
 from evalkit.errors import EvalkitError
-from evalkit_services_server import accounts, jobs
-from evalkit_services_server.app import make_app
-from evalkit_services_server.database import connect, migrate, writing
+from evalkit_services_server import jobs
 from evalkit_services_server.evaluation import evaluate_job
-from evalkit_services_server.scan import add_dataset
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.submitting import TOKEN_VARIABLE, submit_command
-from evalkit_services_server.tasks import add_task
 
-DATASET = "sample-sentiment"
+from .api_server import NAME, Server, settings_in
+
+Served = tuple[str, dict[str, str]]
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    """A server with a worker: its address, and a token."""
-    folder = tmp_path_factory.mktemp("server")
-    settings = Settings(
-        database=f"sqlite:///{folder}/server.db", store=f"{folder}/store"
-    )
-    engine = connect(settings)
-    migrate(engine)
-    with writing(engine) as connection:
-        add_task(connection, "sentiment")
-        ada = accounts.create_account(connection, "ada")
-        bob = accounts.create_account(connection, "bob")
-        token = accounts.create_token(connection, ada, "t", ("read", "submit"))
-        other = accounts.create_token(connection, bob, "t", ("read", "submit"))
-    add_dataset(engine, settings, DATASET, DATASET)
-    server = uvicorn.Server(
-        uvicorn.Config(make_app(settings), port=0, log_level="warning")
-    )
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The address of a server with a worker, and tokens."""
+    own = Server(settings_in(tmp_path_factory.mktemp("server")))
+    app = own.client.app
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
     stopping = threading.Event()
     threads = [
         threading.Thread(target=server.run),
-        threading.Thread(target=work, args=(engine, settings, stopping)),
+        threading.Thread(target=work, args=(own.engine, own.settings, stopping)),
     ]
     for thread in threads:
         thread.start()
     while not server.started:
         stopping.wait(0.05)
     port = server.servers[0].sockets[0].getsockname()[1]
-    yield f"http://127.0.0.1:{port}", f"{token} {other}"
+    yield f"http://127.0.0.1:{port}", own.tokens
     stopping.set()
     server.should_exit = True
     for thread in threads:
         thread.join()
-    engine.dispose()
+    own.close()
 
 
 def work(engine: Engine, settings: Settings, stopping: threading.Event) -> None:
@@ -69,20 +54,19 @@ def work(engine: Engine, settings: Settings, stopping: threading.Event) -> None:
             evaluate_job(claim, settings, engine, stopping)
 
 
-def submit(served: tuple[str, str], path: Path, *options: str, who: int = 0) -> Any:
+def submit(served: Served, path: Path, *options: str, who: str = "ada") -> Any:
     url, tokens = served
-    environment = {TOKEN_VARIABLE: tokens.split()[who]}
-    given = [DATASET, "--predictions", str(path), "--server", url, *options]
-    return CliRunner().invoke(submit_command, given, env=environment)
+    given = [NAME, "--predictions", str(path), "--server", url, *options]
+    return CliRunner().invoke(submit_command, given, env={TOKEN_VARIABLE: tokens[who]})
 
 
 def example_predictions() -> Path:
-    attributes = Registry().load("datasets", DATASET).attributes
+    attributes = Registry().load("datasets", NAME).attributes
     path: Path = next(iter(attributes["example_predictions"].values()))
     return path
 
 
-def test_scores_come_back(served: tuple[str, str]) -> None:
+def test_scores_come_back(served: Served) -> None:
     path = example_predictions()
     shown = submit(served, path, "--model", "mine")
     assert shown.exit_code == 0, shown.output
@@ -97,14 +81,14 @@ def test_scores_come_back(served: tuple[str, str]) -> None:
     )
 
 
-def test_refusals_say_why(served: tuple[str, str], tmp_path: Path) -> None:
+def test_refusals_say_why(served: Served, tmp_path: Path) -> None:
     rows = example_predictions().read_bytes()
     path = tmp_path / "mine.jsonl"
     cases = [
-        (rows + b"not json\n", (), 0, "invalid JSON"),
-        (rows.partition(b"\n")[0], (), 0, "refused: "),
-        (rows, ("--model", "bob"), 1, None),
-        (rows, ("--model", "bob"), 0, "is of bob"),
+        (rows + b"not json\n", (), "ada", "invalid JSON"),
+        (rows.partition(b"\n")[0], (), "ada", "refused: "),
+        (rows, ("--model", "bob"), "bob", None),
+        (rows, ("--model", "bob"), "ada", "is of bob"),
     ]
     for content, options, who, reason in cases:
         path.write_bytes(content)
@@ -129,9 +113,6 @@ def test_a_token_is_sent_nowhere_else(
 ) -> None:
     path = tmp_path / "mine.jsonl"
     path.write_bytes(b"")
-    result = submit((url, token or " "), path) if token else None
-    if result is None:
-        given = [DATASET, "--predictions", str(path), "--server", url]
-        result = CliRunner().invoke(submit_command, given, env={TOKEN_VARIABLE: ""})
+    result = submit((url, {"ada": token}), path)
     assert isinstance(result.exception, EvalkitError)
     assert reason in str(result.exception)

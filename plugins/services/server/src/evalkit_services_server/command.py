@@ -28,7 +28,8 @@ def serve_command(with_worker: bool) -> None:
     if with_worker:  # it also stops by itself when this process is killed
         worker.start()
     try:
-        uvicorn.run(make_app(settings), host=settings.host, port=settings.port)
+        host, port = settings.host, settings.port
+        uvicorn.run(make_app(settings), host=host, port=port, server_header=False)
     finally:
         if with_worker:
             worker.terminate()

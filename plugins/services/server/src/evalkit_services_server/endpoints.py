@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
-from evalkit.errors import DataError, EvalkitError
+from evalkit.errors import EvalkitError
 from evalkit_services_server.access import RequestError, UnusableError
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tasks import asked_task
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 FIRST_ANSWER = 60.0
 """Seconds that a model may take for the task's example."""
 
-_ADDRESS_PARAMETERS = {"http": "url", "openai": "base_url"}
+_PARAMETERS = {
+    "http": ("url", "headers_variable"),
+    "openai": ("base_url", "api_key_variable"),
+}
+"""What models call their address, and the variable with the key."""
 
 
 def register(
@@ -47,88 +51,61 @@ def register(
         RequestError: Who asks may not use it.
         UnusableError: The address is not allowed, or the answer breaks a rule.
     """
-    if given.key_variable is not None and not is_administrator:
-        raise RequestError("key_variable: only administrators name keys", 403)
-    parameters: dict[str, Any] = {_ADDRESS_PARAMETERS[given.api]: given.url}
-    if given.api == "openai":
-        if given.model is None:
-            raise UnusableError("model: its name is required for openai")
-        parameters["model"] = given.model
+    if not is_administrator:
         if given.key_variable is not None:
-            parameters["api_key_variable"] = given.key_variable
-    elif given.key_variable is not None:
-        parameters["headers_variable"] = given.key_variable
-    if not is_administrator and not _is_listed(given.url, settings):
-        raise RequestError("url: the host has not allowed this address", 403)
-    endpoint = {"model": given.api, "parameters": parameters}
+            raise RequestError("key_variable: only administrators name keys", 403)
+        if not _is_listed(given.url, settings):
+            raise RequestError("url: the host has not allowed this address", 403)
+    url, key = _PARAMETERS[given.api]
+    parameters = {url: given.url, key: given.key_variable, "model": given.model}
+    if (given.model is None) == (given.api == "openai"):
+        raise UnusableError("model: its name is required for openai, and for no other")
+    kept = {name: value for name, value in parameters.items() if value is not None}
+    endpoint = {"model": given.api, "parameters": kept}
     try:
-        check_answer(endpoint, task, settings)
+        problem = _problem_of_example(endpoint, task, settings)
     except EvalkitError as error:
         raise UnusableError(f"endpoint: {error}") from error
+    if problem is not None:
+        raise UnusableError(f"endpoint: its answer to the task's example: {problem}")
     return endpoint
 
 
-def check_answer(
+def _problem_of_example(
     endpoint: Mapping[str, Any], task: Mapping[str, Any], settings: Settings
-) -> None:
-    """Ask a model the task's example, and check what it answers.
-
-    Raises:
-        EvalkitError: It cannot be asked, or its answer breaks a rule of the task.
-    """
+) -> str | None:
+    """Ask a model the task's example, and return what is wrong with its answer."""
     from pydantic import ValidationError
 
-    from evalkit import Registry
-    from evalkit.catalog import BoundTask
+    from evalkit.catalog import BoundTask, Registry, Resolver
     from evalkit.reporting import describe
-
-    bound = Registry().load("tasks", task["component"])
-    assert isinstance(bound, BoundTask)
-    example = dict(task["example"] or bound.example)
-    row = _ask(endpoint, task, example, settings)
-    if row.get("error") is not None:
-        raise DataError(f"the task's example got no answer: {row['error']}")
-    try:
-        bound.validate_output(row, bound.labels)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        field = ".".join(map(str, first["loc"]))
-        raise DataError(
-            f"the answer to the task's example breaks a rule: {field}: {first['msg']}"
-        ) from None
-    if bound.has("verify_response"):
-        offered = {"response": row, "example": example, "data": example}
-        try:
-            found = bound.call("verify_response", labels=bound.labels, **offered)
-        except AssertionError as error:
-            raise DataError(
-                f"the answer to the task's example is refused: {error}"
-            ) from None
-        if found:
-            raise DataError(
-                f"the answer to the task's example breaks a rule: {describe(found)}"
-            )
-
-
-def _ask(
-    endpoint: Mapping[str, Any],
-    task: Mapping[str, Any],
-    example: dict[str, Any],
-    settings: Settings,
-) -> dict[str, Any]:
     from evalkit_models_base import predict
     from evalkit_models_base.settings import Asked
 
-    asked = Asked(retries=0, seconds=FIRST_ANSWER, is_cached=False)
+    bound = BoundTask.of(Resolver(Registry()).bind("tasks", task["component"]))
+    example = dict(task["example"] or bound.example)
     with guarded(endpoint, settings):
-        found = predict(
+        [row] = predict(
             model=f"{endpoint['model']}:{json.dumps(endpoint['parameters'])}",
             data=[example],
             task=asked_task(task),
             prompt=task["prompt"],
-            asked=asked,
-        )
-    return found.rows[0]
+            asked=Asked(retries=0, seconds=FIRST_ANSWER, is_cached=False),
+        ).rows
+    if row.get("error") is not None:
+        return str(row["error"])
+    offered = {"response": row, "example": example, "data": example}
+    try:
+        bound.validate_output(row, bound.labels)
+        if not bound.has("verify_response"):
+            return None
+        found = bound.call("verify_response", labels=bound.labels, **offered)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    except AssertionError as error:
+        return str(error) or "verify_response refuses it"
+    return describe(found) if found else None
 
 
 @contextmanager
@@ -145,7 +122,7 @@ def guarded(endpoint: Mapping[str, Any], settings: Settings) -> Iterator[None]:
     Raises:
         EvalkitError: The address is not allowed.
     """
-    url = str(endpoint["parameters"][_ADDRESS_PARAMETERS[endpoint["model"]]])
+    url = str(endpoint["parameters"][_PARAMETERS[endpoint["model"]][0]])
     parts = _split(url)
     if f"{parts.scheme}://{parts.netloc}" in settings.endpoints:
         yield

@@ -11,6 +11,7 @@ import click
 
 from evalkit.errors import EvalkitError
 from evalkit_cli.commanding import (
+    NO_VALUE,
     draw,
     echo,
     echo_json,
@@ -61,21 +62,20 @@ def submit_command(
     if as_json:
         echo_json(found)
         return
-    rows = [[s["metric"], *_cells(s)] for s in found["scores"] if not s["tag"]]
+    rows = [_cells(score) for score in found["scores"] if not score["tag"]]
     draw([["metric", "score", "95 % interval", "n"], *rows], "table")
     echo(f"{server.rstrip('/')}/runs/{found['run_id']}", err=True)
 
 
 def _cells(score: dict[str, Any]) -> list[str]:
-    names, scale = ("value", "ci_low", "ci_high"), score["scale"]
+    scale = score["scale"]
+    places = 1 if scale > 1 else 3
     value, low, high = (
-        "-"
-        if score[name] is None
-        else f"{score[name] * scale:.{1 if scale > 1 else 3}f}"
-        for name in names
+        NO_VALUE if score[name] is None else f"{score[name] * scale:.{places}f}"
+        for name in ("value", "ci_low", "ci_high")
     )
     shown = f"{value} {score['unit']}".rstrip()
-    return [shown, f"[{low}, {high}]", str(score["n"])]
+    return [score["metric"], shown, f"[{low}, {high}]", str(score["n"])]
 
 
 class Server:

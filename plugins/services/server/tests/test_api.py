@@ -88,6 +88,18 @@ def test_problems_are_named_by_line(
     assert rule in problem["rule"]
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'\xef\xbb\xbf{"id": "1", "label": "positive"}',
+        b'{"uid": 7, "label": "positive", "thinking": "so", "unknown": 1}\r\n\r\n',
+        b'{"id": "1", "error": "no answer"}',
+    ],
+)
+def test_what_an_evaluation_reads_is_taken(shared: Server, content: bytes) -> None:
+    assert shared.upload(content).status_code == 201
+
+
 REFUSED = {
     "a line without end": (lambda: (b"x" * MIB for _ in range(8)), 413, "line 1"),
     "gzip bomb": (lambda: gzip.compress(ROW * 64), 413, "unpacked"),

@@ -13,10 +13,9 @@ from threading import BoundedSemaphore
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, delete, select, update
-from sqlalchemy.exc import IntegrityError
 
 from evalkit.errors import EvalkitError
-from evalkit_services_server.database import now
+from evalkit_services_server.database import insert, now
 from evalkit_services_server.tables import ACCOUNT, ROLES, TOKEN
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def create_account(
     """
     if not re.fullmatch(NAME, name):
         raise EvalkitError(
-            f"account name must be 1 to 64 of a-z, A-Z, 0-9, '.', '_' and '-', "
+            f"account name: expected 1 to 64 letters, digits, '.', '_' and '-', "
             f"got {name!r}"
         )
     if role not in ROLES:
@@ -74,14 +73,10 @@ def create_account(
         "is_active": True,
         "created": now(connection),
     }
-    try:
-        with connection.begin_nested():
-            key = connection.scalar(
-                ACCOUNT.insert().values(values).returning(ACCOUNT.c.id)
-            )
-    except IntegrityError:
-        raise EvalkitError(f"account {name!r} exists already") from None
-    assert isinstance(key, int)
+    made = insert(connection, ACCOUNT).values(values).on_conflict_do_nothing()
+    key: int | None = connection.scalar(made.returning(ACCOUNT.c.id))
+    if key is None:
+        raise EvalkitError(f"account {name!r} exists already")
     return key
 
 
@@ -164,12 +159,10 @@ def create_token(
 
 def open_session(connection: Connection, account_id: int) -> str:
     """Return the token of a new session of the pages."""
-    expires = now(connection) + SESSION_TIME
-    connection.execute(
-        delete(TOKEN).where(
-            TOKEN.c.account_id == account_id, TOKEN.c.expires < now(connection)
-        )
-    )
+    moment = now(connection)
+    ended = TOKEN.c.account_id == account_id, TOKEN.c.expires < moment
+    connection.execute(delete(TOKEN).where(*ended))
+    expires = moment + SESSION_TIME
     return create_token(connection, account_id, SESSION, (SESSION,), expires)
 
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from sqlalchemy import Select, select, update
-from sqlalchemy.exc import IntegrityError
 from starlette.concurrency import run_in_threadpool
 
 from evalkit.runs import problem_line
@@ -31,7 +30,7 @@ from evalkit_services_server.api import (
     Resource,
 )
 from evalkit_services_server.api_types import ChangedModel, NewJob, NewModel
-from evalkit_services_server.database import now, reading, writing
+from evalkit_services_server.database import insert, now, reading, writing
 from evalkit_services_server.limits import spend
 from evalkit_services_server.tables import (
     ACCOUNT,
@@ -142,13 +141,11 @@ def add_model(
         "is_trusted": False,
     }
     with writing(engine) as connection:
-        made = MODEL.insert().values(**values, added=now(connection))
-        try:
-            key = connection.execute(made.returning(MODEL.c.id)).scalar_one()
-        except IntegrityError:
-            raise RequestError(
-                f"model {given.name} of {given.task} exists already", 409
-            ) from None
+        values["added"] = now(connection)
+        made = insert(connection, MODEL).values(values).on_conflict_do_nothing()
+        key = connection.scalar(made.returning(MODEL.c.id))
+        if key is None:
+            raise RequestError(f"{given.task} has a model {given.name} already", 409)
         requests.request_for_model(connection, key)
         return MODELS.find(connection, asking, key)
 

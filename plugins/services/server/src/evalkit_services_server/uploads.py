@@ -6,6 +6,7 @@ network, and a file never is in memory.
 
 from __future__ import annotations
 
+import codecs
 import errno
 import hashlib
 import zlib
@@ -61,7 +62,10 @@ SILENCE = 60.0
 INCOMING = "incoming"
 _UPLOADS = anyio.CapacityLimiter(MOST_UPLOADS)
 _PART = 1 << 20
-_ID_KEYS = ("id", "uid")
+_ID_KEYS = ("id", "uid", "_index_")
+_BESIDE = (*_ID_KEYS, "_replication_", "finish_reason", "thinking")
+"""Fields that a task need not declare."""
+
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _OTHER_SHAPES = ("error", "responses")
 """Fields of rows that an evaluation reads otherwise than as one `Output`."""
@@ -213,10 +217,14 @@ def _row_check(settings: Settings, dataset: RowMapping) -> CheckRow:
         return _no_problem
     has_own_labels = any(getattr(each, "labels", None) for each in own[1:])
     labels = None if has_own_labels else task.labels
+    fields = task.Output.model_fields
+    declared = {*fields, *(each.validation_alias for each in fields.values())}
 
     def check(row: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
         if any(name in row for name in _OTHER_SHAPES):
             return
+        undeclared = {name for name in _BESIDE[1:] if name not in declared}
+        row = {name: row[name] for name in row if name not in undeclared}
         try:
             task.validate_output(row, labels)
         except ValidationError as error:
@@ -258,6 +266,8 @@ def receive(
             for line in lines.split(_unpacked(stream)):
                 digest.update(line)
                 file.write(line)
+                if lines.number == 1:
+                    line = line.removeprefix(codecs.BOM_UTF8)
                 for field, rule, value in _problems(line, check):
                     problem = {"line": lines.number, "field": field, "rule": rule}
                     problems.append({**problem, "value": _shown(value)})

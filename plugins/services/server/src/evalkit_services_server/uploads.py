@@ -207,7 +207,7 @@ def _row_check(settings: Settings, dataset: RowMapping) -> CheckRow:
     resolver = Resolver(Registry())
     try:
         task = BoundTask.of(resolver.bind("tasks", dataset["component"]))
-        own = [task]
+        own: list[Bound] = [task]
         if dataset["perturbation"] is None:
             name, uri = dataset["name"], dataset["uri"]
             own.append(resolver.dataset(stored_dataset(settings, name, uri, name)))

@@ -142,7 +142,7 @@ def _select(
         .where(BOARD.c.dataset_id.in_({part.dataset for part in parts}))
         .where(SCORE.c.tag.in_({part.tag for part in parts}))
     )
-    return [_Score(*row) for row in connection.execute(query).all()]
+    return [_Score._make(row) for row in connection.execute(query).all()]
 
 
 def _arrange(

@@ -32,7 +32,8 @@ def settings(tmp_path: Path) -> Settings:
 @contextmanager
 def served(world: Any) -> Iterator[str]:
     """Serve the pages on a free port of this machine."""
-    config = uvicorn.Config(make_app(world.settings), port=0, log_level="error")
+    app = make_app(world.settings)
+    config = uvicorn.Config(app, port=0, log_level="error")
     server = uvicorn.Server(config)
     thread = Thread(target=server.run, daemon=True)
     thread.start()
@@ -44,6 +45,7 @@ def served(world: Any) -> Iterator[str]:
     finally:
         server.should_exit = True
         thread.join()
+        app.state.engine.dispose()
 
 
 @pytest.fixture

@@ -37,15 +37,15 @@ class Site:
         headline = read_run(run["folder"]).headline
         assert headline is not None
         self.score = 100 * float(headline.value or 0)
-        self._app = make_app(world.settings)
-        self.anybody = TestClient(self._app, follow_redirects=False)
+        self.app = make_app(world.settings)
+        self.anybody = TestClient(self.app, follow_redirects=False)
 
     def evaluate(self) -> None:
         claim = self.world.claim()
         evaluate_job(claim, self.world.settings, self.world.engine, Event())
 
     def log_in(self, name: str) -> TestClient:
-        client = TestClient(self._app, follow_redirects=False)
+        client = TestClient(self.app, follow_redirects=False)
         form = {"name": name, "password": PASSWORD, "next": "/account"}
         answer = client.post("/login", data=form)
         assert (answer.status_code, answer.headers["location"]) == (303, "/account")
@@ -60,7 +60,7 @@ class Site:
 def site(world: Any) -> Iterator[Site]:
     site = Site(world)
     yield site
-    site.anybody.close()
+    site.app.state.engine.dispose()
 
 
 def csrf(page: str) -> str:

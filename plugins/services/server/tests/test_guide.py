@@ -20,6 +20,7 @@ from click.testing import CliRunner
 from sqlalchemy import Engine, Table, select
 
 from evalkit.errors import EvalkitError
+from evalkit.plugins.sources import sha256_of
 from evalkit_cli.main import cli
 from evalkit_services_server import jobs, requests, rounds, tasks
 from evalkit_services_server.boards import board
@@ -109,7 +110,7 @@ class Host:
         lines = [json.dumps({"id": uid, "label": x}) for uid, x in rows.items()]
         path.write_text("\n".join(lines))
         (key,) = self.column(DATASET.c.id, DATASET.c.name == dataset)[-1:]
-        of_file = dict(uri=str(path), sha256=f"{model} {rows}", size=1)
+        of_file = dict(uri=str(path), sha256=sha256_of(path), size=1)
         self.add(SUBMISSION, model_id=model, dataset_id=key, **of_file)
         with writing(self.engine) as connection:
             jobs.request(connection, model, key)
@@ -514,7 +515,7 @@ def test_the_documented_leaderboard_is_made_in_the_shell(tmp_path: Path) -> None
             address = f"http://127.0.0.1:{port}"
             _await(lambda: len(json.loads(_get(f"{address}/api/v1/datasets"))) == 2)
             run(submit.replace("…", token))
-            board = json.loads(_get(f"{address}/tasks/sentiment/board.json"))
+            board = json.loads(_get(f"{address}/api/v1/tasks/sentiment/board"))
         finally:
             server.terminate()
     assert [each["name"] for each in board["columns"]] == ["reviews", SAMPLE]

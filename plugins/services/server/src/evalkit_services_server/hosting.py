@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,9 +45,8 @@ def account_command(name: str, administrator: bool, password: str) -> None:
     from evalkit_services_server.accounts import SCOPES, create_account, create_token
     from evalkit_services_server.database import writing
 
-    engine, _ = _opened()
     role = "administrator" if administrator else "submitter"
-    with writing(engine) as connection:
+    with _opened() as (engine, _), writing(engine) as connection:
         account = create_account(connection, name, password, role)
         token = create_token(connection, account, "first", SCOPES[role])
     echo(token)
@@ -79,9 +80,8 @@ def task_command(
     from evalkit_services_server.scan import scan
     from evalkit_services_server.tasks import TaskChange, add_task, change_task
 
-    engine, settings = _opened()
     change = TaskChange(perf_metric, eval_metric or None, delta_metric or None)
-    with plugin_output_to_stderr():
+    with plugin_output_to_stderr(), _opened() as (engine, settings):
         with writing(engine) as connection:
             add_task(connection, name)
             requested = change_task(connection, name, change)
@@ -113,8 +113,7 @@ def dataset_command(what: str, original: str | None, prefix: str | None) -> None
 
     if (original is None) != (prefix is None):
         raise click.UsageError("--original and --perturb-prefix belong together.")
-    engine, settings = _opened()
-    with plugin_output_to_stderr():
+    with plugin_output_to_stderr(), _opened() as (engine, settings):
         if original is None or prefix is None:
             outcome = add_dataset(engine, settings, what, what)
         else:
@@ -129,8 +128,8 @@ def scan_command() -> None:
     """Send registered datasets to the store, and request their evaluations."""
     from evalkit_services_server.scan import scan
 
-    with plugin_output_to_stderr():
-        outcomes = scan(*_opened())
+    with plugin_output_to_stderr(), _opened() as (engine, settings):
+        outcomes = scan(engine, settings)
     _show(outcomes)
 
 
@@ -163,14 +162,18 @@ def restore_command(folder: Path) -> None:
     echo(f"{folder}: restored")
 
 
-def _opened() -> tuple[Engine, Settings]:
+@contextmanager
+def _opened() -> Iterator[tuple[Engine, Settings]]:
     from evalkit_services_server.database import connect, migrate
     from evalkit_services_server.settings import Settings
 
     settings = Settings()
     engine = connect(settings)
-    migrate(engine)
-    return engine, settings
+    try:
+        migrate(engine)
+        yield engine, settings
+    finally:
+        engine.dispose()
 
 
 def _show(outcomes: list[ScanOutcome]) -> None:

@@ -142,7 +142,8 @@ def backup_command(folder: Path) -> None:
     """
     from evalkit_services_server.backups import backup
 
-    count = backup(_opened()[0], folder)
+    with _opened() as (engine, _):
+        count = backup(engine, folder)
     echo(f"{folder}: written. It needs {count:,} files of the store")
 
 

@@ -57,7 +57,8 @@ class Server:
                 row = {**kept, "name": name, "access": access, "board": board}
                 row |= {"languages": ["en"], "added": now(connection)}
                 connection.execute(insert(connection, DATASET).values(row))
-        self.client = TestClient(make_app(settings), base_url="http://testserver")
+        self.app = make_app(settings)
+        self.client = TestClient(self.app, base_url="http://testserver")
 
     def ask(
         self, who: str | None, method: str, path: str, **options: Any
@@ -85,4 +86,5 @@ class Server:
 
     def close(self) -> None:
         self.client.close()
+        self.app.state.engine.dispose()
         self.engine.dispose()

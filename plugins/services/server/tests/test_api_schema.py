@@ -35,7 +35,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     most = {"requests_a_minute": 10**9, "submissions_a_day": 10**9}
     server = Server(settings_in(tmp_path_factory.mktemp("server"), **most))
     server.upload(GOOD)
-    app = server.client.app
+    app = server.app
     schema = schemathesis.openapi.from_asgi(f"{API}/openapi.json", app)
     schema.config.update(headers={"authorization": f"Bearer {server.tokens['host']}"})
     yield schema

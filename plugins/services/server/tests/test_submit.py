@@ -27,8 +27,7 @@ Served = tuple[str, dict[str, str]]
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The address of a server with a worker, and tokens."""
     own = Server(settings_in(tmp_path_factory.mktemp("server")))
-    app = own.client.app
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(own.app, port=0, log_level="warning"))
     stopping = threading.Event()
     threads = [
         threading.Thread(target=server.run),

@@ -194,6 +194,15 @@ def kill(pid: int) -> bool:
     return False
 
 
+def find_children(pid: int) -> list[int]:
+    """Return the processes that evaluate, of a parent."""
+    found = []
+    for child in psutil.Process(pid).children():
+        with suppress(psutil.Error):
+            found += [child.pid] if "spawn_main" in str(child.cmdline()) else []
+    return found
+
+
 def kill_workers(
     site: Site, count: int, chance: random.Random, finish: Callable[[], None]
 ) -> None:
@@ -206,10 +215,9 @@ def kill_workers(
             while site.count("done") == ended and time.monotonic() < until:
                 time.sleep(0.02)
             time.sleep(chance.random() * 0.5)
-            children = psutil.Process(parent.pid).children()
-            children = [each for each in children if "spawn_main" in each.cmdline()[-2]]
+            children = find_children(parent.pid)
             if children and chance.random() < 0.8:
-                kill(chance.choice(children).pid)
+                kill(chance.choice(children))
             else:
                 kill(parent.pid)
                 parent.wait()

@@ -19,8 +19,8 @@ from sqlalchemy import Connection, Engine, inspect, select
 
 from evalkit.errors import EvalkitError, StorageError
 from evalkit.places import join, local
-from evalkit.plugins.sources import sha256_of
 from evalkit_services_server.database import migrate, reading
+from evalkit_services_server.datasets import sha256_of
 from evalkit_services_server.tables import DATASET, RUN, SUBMISSION
 
 DUMP, MANIFEST = "database.dump", "store.json"

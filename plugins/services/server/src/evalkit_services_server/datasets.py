@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import sys
@@ -68,6 +69,12 @@ def stored_dataset(settings: Settings, known: str, uri: str, name: str) -> Datas
 def file_name(name: str) -> str:
     """Return a dataset's name with parameters in the form of a name without."""
     return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, as hex digits."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def is_sent_by_load(dataset: object) -> bool:

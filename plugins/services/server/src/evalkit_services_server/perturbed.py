@@ -11,10 +11,9 @@ from typing import Any
 from sqlalchemy import Engine, RowMapping, select
 
 from evalkit.errors import EvalkitError
-from evalkit.plugins.sources import sha256_of
 from evalkit_commands_publish import prepare_dataset
 from evalkit_services_server.database import reading, writing
-from evalkit_services_server.datasets import file_name, stored_dataset
+from evalkit_services_server.datasets import file_name, sha256_of, stored_dataset
 from evalkit_services_server.scan import ADDED, PRESENT, ScanOutcome, add_row, send
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import DATASET

@@ -21,10 +21,14 @@ from evalkit import Dataset
 from evalkit.catalog import BoundDataset, Registry, Resolver
 from evalkit.errors import EvalkitError, ObjectExistsError
 from evalkit.places import join, local_file
-from evalkit.plugins.sources import sha256_of
 from evalkit_commands_publish import Publication, prepare_dataset, publish
 from evalkit_services_server.database import insert, now, reading, writing
-from evalkit_services_server.datasets import file_name, is_sent_by_load, registered
+from evalkit_services_server.datasets import (
+    file_name,
+    is_sent_by_load,
+    registered,
+    sha256_of,
+)
 from evalkit_services_server.requests import request_for_dataset
 from evalkit_services_server.rounds import round_to_join
 from evalkit_services_server.settings import Settings

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from model_servers import Answer, Got, serving
-from postgresql import Cluster
+from postgresql import Cluster, has_postgresql
 from sqlalchemy import select, update
 
 from evalkit import read_run
@@ -268,3 +268,14 @@ def test_a_database_that_restarts_loses_no_job(cluster: Cluster, world: Any) -> 
         assert parent.wait(60) == 0
     assert [row["state"] for row in world.rows(JOB)] == 12 * ["done"]
     assert len(world.rows(RUN)) == 12
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_processes_that_are_killed_lose_and_double_no_job(database: str) -> None:
+    if database == "postgresql" and not has_postgresql():
+        pytest.skip("PostgreSQL (initdb, pg_ctl) is not on the path")
+    program = Path(__file__).parents[4] / "benchmarks" / "server.py"
+    given = "--database", database, "--kills", "4", "--server-kills", "2"
+    subprocess.run([sys.executable, program, *given], check=True)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
 from sqlalchemy import (
@@ -90,7 +90,7 @@ def request(
         *(model_id, answers, pair["name"], pair["version"], pair["fingerprint"]),
         *(pair["component"], pair["prompt"], metrics),
         of_original,
-        *_digests(pair["component"], metrics),
+        *_digests(pair["component"], *metrics),
     ]
     if again:
         former = _latest(connection, model_id, dataset_id)
@@ -145,14 +145,15 @@ def _submission(
     return connection.execute(query).mappings().first()
 
 
-def _digests(task: str, metrics: Sequence[str]) -> list[object]:
-    """Return the digests of the code that computes the scores."""
+@lru_cache(maxsize=256)
+def _digests(task: str, *metrics: str) -> tuple[object, ...]:
+    """Return the digests of the code that computes the scores, as it was imported."""
     from evalkit import Registry
     from evalkit.catalog import Resolver, describe_component
 
     resolver = Resolver(Registry())
     bound = [resolver.bind("tasks", task), *map(resolver.metric, metrics)]
-    return [describe_component(each)["source_sha256"] for each in bound]
+    return tuple(describe_component(each)["source_sha256"] for each in bound)
 
 
 def claim(engine: Engine, worker: str, lease: float) -> Claim | None:

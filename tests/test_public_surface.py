@@ -580,7 +580,7 @@ def test_the_kit_is_a_distribution_without_components() -> None:
 @pytest.mark.parametrize("folder", sorted({*PLUGINS} - {KIT}))
 def test_folder_distribution_import_and_group_have_one_spelling(folder: str) -> None:
     _, kind, name = folder.split("/")
-    assert kind in (*(each.name for each in all_kinds()), "analysis")
+    assert kind in (*(each.name for each in all_kinds()), "analysis", "services")
     project = OURS[folder]
     distribution = f"evalkit-{kind}-{name}"
     package = distribution.replace("-", "_")
@@ -644,12 +644,15 @@ def test_tools_know_every_member() -> None:
     )
     assert independence["ignore_imports"] == [
         *(f"{name}.** -> evalkit_cli.commanding" for name in commands),
+        "evalkit_services_server.** -> evalkit_cli.commanding",
         "evalkit_schemas_standard.command -> evalkit_cli.commanding",
         "evalkit_schemas_standard.write_command -> evalkit_cli.commanding",
         "evalkit_benchmarks_peers.* -> evalkit_adapters_peers.*",
         "evalkit_commands_exchange.* -> evalkit_adapters_peers.*",
         "evalkit_commands_exchange.* -> evalkit_benchmarks_peers.*",
         "evalkit_commands_site.* -> evalkit_commands_report.*",
+        "evalkit_services_server.* -> evalkit_commands_report.*",
+        "evalkit_services_server.* -> evalkit_commands_site.*",
         "evalkit_testing.schemas -> evalkit_schemas_standard",
     ]
     assert all(

@@ -20,11 +20,11 @@ from click.testing import CliRunner
 from sqlalchemy import Engine, Table, select
 
 from evalkit.errors import EvalkitError
-from evalkit.plugins.sources import sha256_of
 from evalkit_cli.main import cli
 from evalkit_services_server import jobs, requests, rounds, tasks
 from evalkit_services_server.boards import board
 from evalkit_services_server.database import connect, insert, migrate, now, writing
+from evalkit_services_server.datasets import sha256_of
 from evalkit_services_server.evaluation import evaluate_job
 from evalkit_services_server.filters import Filters
 from evalkit_services_server.scan import scan

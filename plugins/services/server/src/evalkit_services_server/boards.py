@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
@@ -13,7 +13,13 @@ from sqlalchemy import Connection, Select, func, select
 from evalkit.errors import DataError, EvalkitError
 from evalkit_services_server.access import NotFoundError
 from evalkit_services_server.filters import Filters
-from evalkit_services_server.grids import Part, Scores, kept_while_true, read_scores
+from evalkit_services_server.grids import (
+    Part,
+    Scores,
+    kept_while_true,
+    newest_run,
+    read_scores,
+)
 from evalkit_services_server.ranking import (
     Number,
     Ranked,
@@ -188,6 +194,30 @@ def board(
     )
 
 
+def state_of(connection: Connection, task: Fields) -> Hashable:
+    """Return what the boards of a task depend on, beside their filters."""
+
+    def rows(query: Select[Any]) -> tuple[Any, ...]:
+        return tuple(map(tuple, connection.execute(query)))
+
+    unfinished = JOB.c.state.in_(("waiting", "running"))
+    jobs = select(JOB.c.state, func.count(), func.sum(JOB.c.id)).where(unfinished)
+    datasets = select(
+        DATASET.c.id, DATASET.c.access, DATASET.c.board, DATASET.c.round_id
+    )
+    models, of_task = select(func.count(), func.max(MODEL.c.id)), task["id"]
+    trusted = select(MODEL.c.id).where(MODEL.c.is_trusted)
+    return (
+        str(dict(task)),
+        newest_run(connection),
+        rows(select(func.max(JOB.c.id))),
+        rows(jobs.group_by(JOB.c.state).order_by(JOB.c.state)),
+        rows(datasets.where(DATASET.c.task_id == of_task).order_by(DATASET.c.id)),
+        rows(models.where(MODEL.c.task_id == of_task)),
+        rows(trusted.where(MODEL.c.task_id == of_task).order_by(MODEL.c.id)),
+    )
+
+
 def _choose(
     connection: Connection, task: Fields, filters: Filters, exact: bool
 ) -> Board:
@@ -259,9 +289,8 @@ def _list_tags(
         .join(RUN, RUN.c.id == SCORE.c.run_id)
         .where(SCORE.c.run_id.in_(newest), SCORE.c.metric == metric, SCORE.c.tag != "")
     )
-    sizes = kept_while_true(
-        connection, (metric, *keys), lambda: connection.execute(query).all()
-    )
+    key = newest_run(connection), metric, *keys
+    sizes = kept_while_true(connection, key, lambda: connection.execute(query).all())
     return sorted({tag for tag, key, n in sizes if n >= SMALLEST_TAG or not keys[key]})
 
 

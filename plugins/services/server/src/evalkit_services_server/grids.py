@@ -6,7 +6,7 @@ import math
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
-from threading import Lock
+from threading import RLock
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -21,8 +21,8 @@ from evalkit_services_server.ranking import Grid
 from evalkit_services_server.tables import BOARD, RUN, SCORE
 from evalkit_services_server.withholding import SMALLEST_TAG, round_score
 
-_MOST_KEPT = 32
-"""What is kept; scores of 1 000 models in 50 columns take 2 MB."""
+_MOST_KEPT = 64
+"""What is kept: scores of 1 000 models in 50 columns take 2 MB, a page .3 MB."""
 
 _MOST_COMPARED = 1024
 
@@ -32,7 +32,7 @@ Place = tuple[int, int]
 """A column and a model, by their numbers."""
 
 _KEPT: WeakKeyDictionary[Engine, OrderedDict[Hashable, Any]] = WeakKeyDictionary()
-_LOCK = Lock()
+_LOCK = RLock()
 
 
 class Part(NamedTuple):
@@ -86,8 +86,7 @@ class _Score(NamedTuple):
 def kept_while_true(
     connection: Connection, key: Hashable, make: Callable[[], Made]
 ) -> Made:
-    """Return what is made of scores; it is made again after a new run."""
-    key = connection.scalar(select(func.max(RUN.c.id))), key
+    """Return what is made of the database; the key says what it depends on."""
     with _LOCK:
         kept = _KEPT.setdefault(connection.engine, OrderedDict())
         if key not in kept:
@@ -97,6 +96,11 @@ def kept_while_true(
             kept.popitem(last=False)
         made: Made = kept[key]
         return made
+
+
+def newest_run(connection: Connection) -> int:
+    """Return the id of the newest run: scores change with runs alone."""
+    return connection.scalar(select(func.max(RUN.c.id))) or 0
 
 
 def read_scores(
@@ -124,7 +128,8 @@ def read_scores(
         apart = _find_apart(connection, metric, places, scores)
         return _arrange(parts, len(models), places, scores, apart)
 
-    return kept_while_true(connection, (task, metric, *parts, *models), read)
+    key = newest_run(connection), task, metric, *parts, *models
+    return kept_while_true(connection, key, read)
 
 
 def _select(

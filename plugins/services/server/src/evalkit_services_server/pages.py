@@ -29,10 +29,11 @@ from evalkit_services_server.access import (
 )
 from evalkit_services_server.api import LARGEST_KEY, Asking, Code, Database, Key
 from evalkit_services_server.api_types import NewModel
-from evalkit_services_server.boards import Board, board, find_task
+from evalkit_services_server.boards import board, find_task, state_of
 from evalkit_services_server.database import reading, writing
 from evalkit_services_server.exports import board_csv
 from evalkit_services_server.filters import Filters
+from evalkit_services_server.grids import kept_while_true
 from evalkit_services_server.run_pages import make_report, read_problems, read_samples
 from evalkit_services_server.withholding import is_withheld, shows_inputs
 
@@ -148,27 +149,37 @@ def show_tasks(request: Request, asking: Asking, engine: Database) -> Response:
     return _render(request, asking, "tasks.html", tasks=tasks)
 
 
-def _board(request: Request, code: str, asking: Principal, **options: int) -> Board:
-    filters = Filters.parse(request.query_params.multi_items())
-    with reading(request.app.state.engine) as connection:
-        task = find_task(connection, code)
-        exact = asking.is_administrator
-        return board(connection, task, filters, exact=exact, **options)
-
-
 @router.get("/tasks/{code}")
-def show_board(request: Request, code: Code, asking: Asking) -> Response:
-    """Show the board of a task."""
-    found = _board(request, code, asking)
-    return _render(request, asking, "board.html", board=found, task=found.task)
+def show_board(
+    request: Request, code: Code, asking: Asking, engine: Database
+) -> Response:
+    """Show the board of a task; it is made again if something of it has changed."""
+    filters = Filters.parse(request.query_params.multi_items())
+    exact, template = asking.is_administrator, "board_article.html"
+    with reading(engine) as connection:
+        task = find_task(connection, code)
+
+        def make() -> str:
+            found = board(connection, task, filters, exact=exact)
+            return templates().get_template(template).render(board=found)
+
+        key = template, exact, filters.query(), state_of(connection, task)
+        article = kept_while_true(connection, key, make)
+    return _render(request, asking, "board.html", article=article, task=task)
 
 
 @router.get("/tasks/{code}/board.csv")
-def export_board(request: Request, code: Code, asking: Asking) -> Response:
+def export_board(
+    request: Request, code: Code, asking: Asking, engine: Database
+) -> Response:
     """Return all models of a board as CSV."""
-    text = board_csv(_board(request, code, asking, rows=_EXPORTED))
+    filters = Filters.parse(request.query_params.multi_items())
+    exact = asking.is_administrator
+    with reading(engine) as connection:
+        task = find_task(connection, code)
+        found = board(connection, task, filters, exact=exact, rows=_EXPORTED)
     headers = {"content-disposition": f'attachment; filename="{code}.csv"'}
-    return Response(text, media_type="text/csv", headers=headers)
+    return Response(board_csv(found), media_type="text/csv", headers=headers)
 
 
 @router.get("/models/{key}")

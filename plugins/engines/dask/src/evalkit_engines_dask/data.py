@@ -22,10 +22,16 @@ from evalkit.plugins.bound import BoundDataset
 from evalkit.reading.json_tables import is_small
 from evalkit.scoring.grouping import facets_of
 from evalkit.statistics.resampling import unit_keys
-from evalkit_engines_dask.buckets import Rows, bucket_of, files_of, write_buckets
+from evalkit_engines_dask.buckets import Rows, files_of, rows_by_bucket
 from evalkit_engines_dask.plan import Survey, Task
-from evalkit_engines_dask.store import load
-from evalkit_engines_dask.types import common_type, conformed, conformed_frame, type_of
+from evalkit_engines_dask.store import attempt, load, save
+from evalkit_engines_dask.types import (
+    common_type,
+    common_types,
+    conformed,
+    conformed_frame,
+    type_of,
+)
 
 LAST = int(np.iinfo(np.int64).max)
 """A number after those of all rows and lines."""
@@ -48,7 +54,7 @@ class DataPart(NamedTuple):
     refusal: str | None
     """Why the filters choose no example."""
     types: Mapping[str, pl.DataType]
-    """Types of its columns as they were read; Null for one without a value."""
+    """Types of its columns that have a value, as they were read."""
 
 
 def load_part(
@@ -56,17 +62,19 @@ def load_part(
     number: int,
     path: Path | None,
     limit: int | None,
-    types: Mapping[str, pl.DataType],
+    known: Mapping[str, pl.DataType] | None,
 ) -> DataPart:
     """Load, check and convert a part of the data, and write it into buckets.
 
     The path is None, and `limit` what a dataset is asked for, where that loads rows.
+    `known` are the types of columns in the whole, once all parts were read.
     """
-    found: dict[str, pl.DataType] = {}
+    own: dict[str, pl.DataType] = {}
 
     def typed(rows: ExampleRows) -> ExampleRows:
         columns = {column.name: column for column in rows.frame.get_columns()}
-        found.update({name: type_of(column) for name, column in columns.items()})
+        own.update({n: column.dtype for n, column in columns.items() if column.count()})
+        types = known or {}
         others = [n for n, c in columns.items() if c.dtype != types.get(n, c.dtype)]
         texts = {n: columns[n].to_list() for n in others if types[n] == pl.String}
         frame = rows.frame.with_columns(conformed(columns[n], types[n]) for n in others)
@@ -93,31 +101,25 @@ def load_part(
     examples = examples._replace(frame=frame)
     kept = examples.inputs.select(all_named(examples.kept))
     first = frame["row"].filter(frame["selected"]).head(selection.limit or 0)
-    bucket = bucket_of(frame["id"], task.buckets)
+    folder = attempt(f"{task.data}/{number}")
+    buckets = rows_by_bucket(frame["id"], task.buckets).items()
     return DataPart(
         examples.at(np.empty(0, np.int64))._replace(
             frame=_typed(frame, ["answer"]),
             inputs=_typed(examples.inputs, examples.inputs.columns),
         ),
         frame.height,
-        write_buckets(task.store, f"{task.data}/{number}", bucket, examples.at),
+        {
+            n: save(task.store, f"{folder}/{n}", examples.at(rows))
+            for n, rows in buckets
+        },
         examples.clustered,
         facets_of(frame["tags"]),
         {column.name: _values(column) for column in kept.get_columns()},
         first.to_numpy(),
         refusal,
-        found,
+        own,
     )
-
-
-def common_types(parts: Sequence[DataPart]) -> dict[str, pl.DataType]:
-    """Return the types that columns have in the whole where parts differ."""
-    return dict(_merged(pl.DataFrame(schema=part.types) for part in parts).schema)
-
-
-def differ(types: Mapping[str, pl.DataType], whole: Mapping[str, pl.DataType]) -> bool:
-    """Tell whether a column with values has another type than in the whole."""
-    return any(dtype not in (pl.Null, whole[name]) for name, dtype in types.items())
 
 
 def _typed(frame: pl.DataFrame, inferred: Sequence[str]) -> pl.DataFrame:
@@ -189,10 +191,7 @@ def _widened(examples: Examples) -> Examples:
 
 def _merged(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Return no row, with the columns of all parts in their common types."""
-    types: dict[str, pl.DataType] = {}
-    for frame in frames:
-        for name, dtype in frame.schema.items():
-            types[name] = common_type([types.get(name, pl.Null()), dtype])
+    types = common_types(frame.schema for frame in frames)
     known = {n: pl.String() if each == pl.Null else each for n, each in types.items()}
     return pl.DataFrame(schema=known)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -17,10 +17,10 @@ from evalkit.predictions.preparation import Predictions, changed_by, read_respon
 from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.formats import Format, detect_format
 from evalkit.reading.rows import Block, Row
-from evalkit_engines_dask.buckets import Rows, bucket_of, write_buckets
+from evalkit_engines_dask.buckets import Rows, bucket_of, rows_by_bucket
 from evalkit_engines_dask.data import answers_of
 from evalkit_engines_dask.plan import Task
-from evalkit_engines_dask.store import attempt, load, written
+from evalkit_engines_dask.store import attempt, load, save, written
 
 
 class ResponsePart(NamedTuple):
@@ -57,7 +57,7 @@ class Piece(NamedTuple):
         kept = {name: value for name, value in values.items() if value is not None}
         return Row(int(self.lines[index]), kept)
 
-    def some(self, rows: Rows) -> Piece:
+    def at(self, rows: Rows) -> Piece:
         """Return some rows; the numbers of the others follow those of the frame."""
         height = self.frame.height
         columns, others = rows[rows < height], rows[rows >= height] - height
@@ -75,27 +75,21 @@ def read_part(task: Task, number: int, predictions: Predictions) -> ResponsePart
     plan = task.load()
     reader = plan.reader(plan.survey.examples)
     undeclared: Counter[str] = Counter()
-    pieces, ids, last = [], [], 0
+    pieces, count, last = defaultdict[int, list[Piece]](list), 0, 0
     for block in _read(task, predictions, reader):
         undeclared.update(block.undeclared)
         exact = _exact_rows(block, reader) if block.frame.height else {}
         piece = Piece(block.frame, block.lines, exact, [*block.rows])
-        pieces.append(piece)
-        ids.append(_ids_of(piece.frame, piece.others, reader))
+        ids = _ids_of(piece.frame, piece.others, reader)
+        for bucket, rows in rows_by_bucket(ids, task.buckets).items():
+            pieces[bucket].append(piece.at(rows))
         lines = (row.line for row in piece.others)
         last = max(last, int(piece.lines.max(initial=0)), *lines)
-    starts = np.cumsum([0, *map(len, ids)])
-
-    def chosen(rows: Rows) -> list[Piece]:
-        places = np.split(rows, np.searchsorted(rows, starts[1:-1]))
-        parts = zip(pieces, places, starts, strict=False)
-        return [piece.some(own - start) for piece, own, start in parts if len(own)]
-
-    bucket = bucket_of(pl.concat([pl.Series("id", [], pl.String), *ids]), task.buckets)
-    folder = f"{task.folder}/responses/{number}"
-    files = write_buckets(task.store, folder, bucket, chosen)
+        count += len(ids)
+    folder = attempt(f"{task.folder}/responses/{number}")
+    files = {n: save(task.store, f"{folder}/{n}", own) for n, own in pieces.items()}
     kept = keep_part(task, number, predictions)
-    return ResponsePart(len(bucket), last, files, undeclared, kept)
+    return ResponsePart(count, last, files, undeclared, kept)
 
 
 def _read(
@@ -116,28 +110,23 @@ def bucket_blocks(
 ) -> Iterator[Block]:
     """Read the responses of a bucket; numbers are added to the lines of each file."""
     for start, file in files:
-        if isinstance(file, Path):
-            blocks = _bucketed_blocks(task, bucket, file, reader)
-            yield from (block.moved(start) for block in blocks)
-        else:
+        if isinstance(file, str):
             yield from (piece.block(start) for piece in load(task.store, file))
+            continue
+        for block in _read(task, file, reader):
+            rows = [*block.rows]
+            ids = _ids_of(block.frame, rows, reader).drop_nulls()
+            _refuse_others(file, bucket, ids, bucket_of(ids, task.buckets))
+            yield block._replace(rows=rows).moved(start)
 
 
-def _bucketed_blocks(
-    task: Task, bucket: int, file: Path, reader: ResponseReader
-) -> Iterator[Block]:
-    """Read a file of predictions that holds one bucket."""
-    for block in _read(task, file, reader):
-        rows = [*block.rows]
-        ids = _ids_of(block.frame, rows, reader).drop_nulls()
-        buckets = bucket_of(ids, task.buckets)
-        if (others := np.flatnonzero(buckets != bucket)).size:
-            raise DataError(
-                f"{file}: the id {ids[int(others[0])]!r} is of bucket "
-                f"{buckets[others[0]]}, expected {bucket}, as of bucketed files. Leave "
-                "out bucketed, or write them anew"
-            )
-        yield block._replace(rows=rows)
+def _refuse_others(file: Path, bucket: int, ids: pl.Series, buckets: Rows) -> None:
+    if (others := np.flatnonzero(buckets != bucket)).size:
+        other = int(others[0])
+        raise DataError(
+            f"{file}: the id {ids[other]!r} is of bucket {buckets[other]}, expected "
+            f"{bucket}, as of bucketed files. Leave out bucketed, or write them anew"
+        )
 
 
 def _exact_rows(block: Block, reader: ResponseReader) -> dict[int, Row]:

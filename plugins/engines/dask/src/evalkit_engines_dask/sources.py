@@ -7,6 +7,8 @@ from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from evalkit.errors import DataError
 from evalkit.places import FetchedPath
 from evalkit.reading.digests import BlockFacts, block_count, cut, join_blocks
@@ -33,6 +35,15 @@ class Source(NamedTuple):
 def call_with(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function with files that this machine has."""
     return function(*map(on_this_machine, arguments))
+
+
+def name_part(part: Any, what: str) -> str:
+    """Return what a person reads of a part of the data, or of the predictions."""
+    if not isinstance(part, Path):
+        return what
+    if not isinstance(part, FilePart):
+        return str(part)
+    return f"{part} from {'row' if part.groups else 'line'} {part.first:,}"
 
 
 def on_this_machine(given: Any) -> Any:
@@ -93,16 +104,16 @@ def _row_groups(file: Path, sha256: str) -> tuple[Sequence[Path], int]:
     import pyarrow.parquet
 
     metadata = pyarrow.parquet.read_metadata(file)
-    known = [metadata.row_group(n) for n in range(metadata.num_row_groups)]
-    parts, groups, first, size = [], [], 1, 0
-    for number, group in enumerate(known):
-        groups.append(number)
-        size += group.total_byte_size
-        if size >= PART_BYTES or group is known[-1]:
-            parts.append(FilePart.of_row_groups(file, groups, first, sha256))
-            first += sum(known[each].num_rows for each in groups)
-            groups, size = [], 0
-    return parts, sum(group.total_byte_size for group in known)
+    groups = [metadata.row_group(n) for n in range(metadata.num_row_groups)]
+    ends = np.cumsum([0, *(group.total_byte_size for group in groups)])
+    firsts = np.cumsum([1, *(group.num_rows for group in groups)])
+    starts = np.unique(ends[:-1] // PART_BYTES, return_index=True)[1]
+    parts = [
+        FilePart.of_row_groups(file, own.tolist(), int(firsts[own[0]]), sha256)
+        for own in np.split(np.arange(len(groups)), starts[1:])
+        if own.size
+    ]
+    return parts, int(ends[-1])
 
 
 def bucketed_pieces(path: Path | None) -> Pieces:

@@ -25,9 +25,6 @@ from evalkit.errors import DataError, StorageError
 from evalkit.places import is_remote, join, local_file, put
 from evalkit.plugins.local_plugins import RAN, run_file
 
-_DIGEST = 32
-"""Bytes of the digest that a file begins with."""
-
 
 def attempt(name: str) -> str:
     """Return a name for what one attempt of a task writes."""
@@ -39,15 +36,13 @@ def written(store: str, name: str) -> Iterator[Path]:
     """Give a local path to write to; the file is in the store afterwards."""
     if is_remote(store):
         with TemporaryDirectory(prefix="evalkit-store-") as folder:
-            path = Path(folder, "file")
-            yield path
+            yield (path := Path(folder, "file"))
             put(path, join(store, name))
         return
     path = Path(store, name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(attempt(path.name))
-        yield part
+        yield (part := path.with_name(attempt(path.name)))
         part.replace(path)
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror or error}") from error
@@ -65,30 +60,28 @@ def save(store: str, name: str, value: Any) -> str:
         for each, module in [*sys.modules.items()]
         if hasattr(module, RAN) and each.encode() in content
     ]
+    content = pickle.dumps(files) + content
     with written(store, name) as path:
-        content = pickle.dumps(files) + content
         path.write_bytes(sha256(content).digest() + content)
     return name
 
 
-def load(store: str, name: str, *, may_be_missing: bool = False) -> Any:
-    """Read a Python value; None for a file that may be missing, and is."""
+def load(store: str, name: str) -> Any:
+    """Read a Python value that was saved."""
     place = join(store, name)
-    path = local_file(place) if is_remote(store) else Path(place)
-    if path is not None and path.is_file():
-        content = path.read_bytes()
-        if is_remote(store):  # the cache would hold all of the store
-            Path(path.__fspath__()).unlink(missing_ok=True)
-        digest, content = content[:_DIGEST], content[_DIGEST:]
-        if sha256(content).digest() != digest:
-            raise StorageError(f"{place}: is damaged. Remove it, and start again")
-        stream = BytesIO(content)
-        for file in pickle.load(stream):
-            run_file(Path(file))  # a plugin of it is in the value
-        return pickle.load(stream)
-    if may_be_missing:
-        return None
-    raise StorageError(f"{place}: is missing; a worker wrote it before")
+    path = local_file(place)
+    if path is None:
+        raise StorageError(f"{place}: is missing; a worker wrote it before")
+    content = path.read_bytes()
+    if is_remote(store):  # the cache would hold all of the store
+        Path(path.__fspath__()).unlink(missing_ok=True)
+    digest, content = content[:32], content[32:]
+    if sha256(content).digest() != digest:
+        raise StorageError(f"{place}: is damaged. Remove it, and start again")
+    stream = BytesIO(content)
+    for file in pickle.load(stream):
+        run_file(Path(file))  # a plugin of it is in the value
+    return pickle.load(stream)
 
 
 load_once = lru_cache(maxsize=4)(load)

@@ -26,6 +26,17 @@ def common_type(types: Iterable[pl.DataType]) -> pl.DataType:
     return reduce(_pair, known) if known else pl.Null()
 
 
+def common_types(
+    parts: Iterable[Mapping[str, pl.DataType]],
+) -> dict[str, pl.DataType]:
+    """Return the types of the columns of all parts, by name."""
+    types: dict[str, pl.DataType] = {}
+    for part in parts:
+        for name, dtype in part.items():
+            types[name] = common_type([types.get(name, pl.Null()), dtype])
+    return types
+
+
 def _pair(one: Any, other: Any) -> pl.DataType:
     if one == other:
         return one  # type: ignore[no-any-return]

@@ -29,7 +29,6 @@ from evalkit_engines_dask.types import (
     common_type,
     common_types,
     conformed,
-    conformed_frame,
     type_of,
 )
 
@@ -162,13 +161,10 @@ def merge_parts(
     examples = known[0]._replace(
         frame=_merged(each.frame for each in known),
         inputs=_merged(each.inputs for each in known),
-        nested=_nested(known),
+        nested={name: () for each in known for name in each.nested},
         identity=identity,
         notices=tuple(notices),
         data_columns=columns,
-        choices=next(
-            (c for c in (each.choices for each in known) if c is not None), None
-        ),
         kept=_kept(parts, asked.dataset),
     )
     return Survey(
@@ -194,17 +190,6 @@ def _merged(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
     types = common_types(frame.schema for frame in frames)
     known = {n: pl.String() if each == pl.Null else each for n, each in types.items()}
     return pl.DataFrame(schema=known)
-
-
-def _nested(parts: Sequence[Examples]) -> Mapping[str, Sequence[object]]:
-    """Name the columns that hold other values as JSON text, in one part or in all."""
-    names = {name for each in parts for name in each.nested}
-    merged = _merged(each.inputs for each in parts).schema
-    for each in parts:
-        for name, dtype in each.inputs.schema.items():
-            if merged[name] == pl.String and dtype not in (pl.String, pl.Null):
-                names.add(name)
-    return {name: () for name in sorted(names)}
 
 
 def _kept(parts: Sequence[DataPart], dataset: BoundDataset) -> tuple[str, ...]:
@@ -236,11 +221,11 @@ def bucket_examples(task: Task, survey: Survey, bucket: int) -> Examples:
         parts.append(part._replace(frame=frame))
     if known.answer_kind == "any-of":
         parts = [*map(_widened, parts)]
-    frames = [conformed_frame(each.frame, known.frame.schema) for each in parts]
-    inputs = [conformed_frame(each.inputs, known.inputs.schema) for each in parts]
+    frames = [known.frame, *(each.frame for each in parts)]
+    inputs = [known.inputs, *(each.inputs for each in parts)]
     options = [each.choices for each in parts if each.choices is not None]
     is_taken = pl.col("selected") & (pl.col("row") <= survey.last)
-    frame = pl.concat([known.frame, *frames]).with_columns(is_taken)
+    frame = pl.concat(frames, how="diagonal_relaxed").with_columns(is_taken)
     _refuse_repeated(frame)
     if survey.is_clustered and frame["cluster"].null_count():
         # of parts without a copy: each example is its own original
@@ -248,7 +233,7 @@ def bucket_examples(task: Task, survey: Survey, bucket: int) -> Examples:
         frame = frame.with_columns(pl.col("cluster").fill_null(pl.Series(own)))
     return known._replace(
         frame=frame,
-        inputs=pl.concat([known.inputs, *inputs]),
+        inputs=pl.concat(inputs, how="diagonal_relaxed"),
         nested={
             name: [value for each in parts for value in _values_of(each, name)]
             for name in known.nested

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 import time
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -118,8 +118,8 @@ class Evaluation:
         result.responses_of = lambda: None  # they lie in parts
         result.examples = None
         self._amend(result, alignment, scored)
-        if self._plan.writes:
-            result.part_files = self._files(parts, scored)
+        tables, kept = [each.tables for each in scored], [part.kept for part in parts]
+        result.part_files = {**ChainMap(*tables, *(kept if all(kept) else ()))}
         return result, refused, lambda: self._hints(alignment)
 
     def match(self) -> tuple[Examples, Alignment]:
@@ -395,20 +395,6 @@ class Evaluation:
             extraction=scoring.merge_extractions(scored, self._asked.answers),
         )
         result.amend(fingerprint=fingerprint_of(result.record))
-
-    def _files(
-        self, parts: Sequence[ResponsePart], scored: Sequence[Scored]
-    ) -> dict[str, str | Path]:
-        """Return the tables by example by their names in the run folder."""
-        files = {
-            f"parts/{number:05}/{name}": file
-            for number, each in enumerate(scored)
-            for name, file in each.files.items()
-        }
-        kept = [each.kept for each in parts]
-        for number, file in enumerate(kept if all(kept) else ()):
-            files[f"parts/{number:05}/responses.parquet"] = str(file)
-        return {name: join(self._task.store, file) for name, file in files.items()}
 
     def _hints(self, alignment: Alignment) -> tuple[Examples, Alignment]:
         """Return what hints are found in: of little data all that was matched."""

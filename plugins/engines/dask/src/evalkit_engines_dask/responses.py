@@ -12,11 +12,13 @@ import polars as pl
 
 from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS, read_id
 from evalkit.errors import DataError
+from evalkit.places import join
 from evalkit.predictions.kept_responses import keep_responses
 from evalkit.predictions.preparation import Predictions, changed_by, read_responses
 from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.formats import Format, detect_format
 from evalkit.reading.rows import Block, Row
+from evalkit.runs.folders import RESPONSES_FILE
 from evalkit_engines_dask.buckets import Rows, bucket_of, rows_by_bucket
 from evalkit_engines_dask.data import answers_of
 from evalkit_engines_dask.plan import Task
@@ -32,8 +34,8 @@ class ResponsePart(NamedTuple):
     files: Mapping[int, str]
     """Files of lists of `Piece`, by bucket."""
     undeclared: Counter[str]
-    kept: str | None
-    """File of the rows as they came; None where a run does not keep them."""
+    kept: dict[str, str]
+    """File of the rows as they came, by its name in the run; empty for none."""
 
 
 class Piece(NamedTuple):
@@ -155,14 +157,19 @@ def _ids_of(
     return pl.concat([frame["id"], others]) if frame.height else others
 
 
-def keep_part(task: Task, number: int, given: Predictions) -> str | None:
+def keep_part(task: Task, number: int, given: Predictions) -> dict[str, str]:
     """Write the rows as they came, where the run holds them."""
     plan, kept = task.load(), None
     if plan.writes and plan.asked.options.include_examples:
         kept = keep_responses(given)  # type: ignore[arg-type]
-    if kept is None:
-        return None
-    name = attempt(f"{task.folder}/kept/{number}")
-    with written(task.store, name) as path:
-        kept.write_parquet(path, compression_level=1, statistics=False)
-    return name
+    return {} if kept is None else write_table(task, number, RESPONSES_FILE, kept)
+
+
+def write_table(
+    task: Task, number: int, name: str, table: pl.DataFrame
+) -> dict[str, str]:
+    """Write a table of a part; return its place in the store by that in the run."""
+    file = attempt(f"{task.folder}/tables/{number}/{name}")
+    with written(task.store, file) as path:
+        table.write_parquet(path, compression_level=1, statistics=False)
+    return {f"parts/{number:05}/{name}": join(task.store, file)}

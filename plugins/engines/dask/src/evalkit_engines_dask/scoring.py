@@ -43,9 +43,14 @@ from evalkit.workflows.partitions import tally_part
 from evalkit_engines_dask.buckets import Pieces
 from evalkit_engines_dask.data import bucket_examples
 from evalkit_engines_dask.plan import Inferred, Plan, Task
-from evalkit_engines_dask.responses import ResponsePart, bucket_blocks, keep_part
+from evalkit_engines_dask.responses import (
+    ResponsePart,
+    bucket_blocks,
+    keep_part,
+    write_table,
+)
 from evalkit_engines_dask.sources import Source, on_this_machine
-from evalkit_engines_dask.store import attempt, load, save, written
+from evalkit_engines_dask.store import attempt, load, save
 from evalkit_engines_dask.types import common_types, conformed
 
 
@@ -69,8 +74,8 @@ class Scored(NamedTuple):
     """How many responses each adapter refused."""
     problems: str | None
     """File of the problems, each with what they are sorted by in the whole."""
-    files: Mapping[str, str]
-    """Files in the store by their name in the folder of the part."""
+    tables: dict[str, str]
+    """Files in the store by their names in the run."""
 
     @property
     def rows(self) -> int:
@@ -106,14 +111,17 @@ def score_bucket(
     parts = Parts(asked, prepared, GroupSizes((), []), crossed, scored)
     refused = prepared.alignment.refusal(asked.options.policies)
     result = make_result(parts, plan.model, refused)
-    alignment, folder = prepared.alignment, attempt(f"{task.folder}/scored/{bucket}")
+    alignment = prepared.alignment
     extracted, texts = dict[str, int](), pl.Series([], dtype=pl.String)
     if alignment.extracted is not None:
         extracted = counts_of(alignment.extracted)
         texts = texts_of(alignment.extracted)
-    tables = _write_tables(task, folder, result) if plan.writes else {}
-    if task.is_bucketed and files and (kept := keep_part(task, bucket, files[0][1])):
-        tables["responses.parquet"] = kept
+    tables = dict[str, str]()
+    for name, table in result.tables_by_example().items() if plan.writes else ():
+        assert table is not None
+        tables |= write_table(task, bucket, name, table)
+    if task.is_bucketed and files:
+        tables |= keep_part(task, bucket, files[0][1])
     return Scored(
         alignment._replace(
             statuses=alignment.statuses.clear(),
@@ -133,7 +141,7 @@ def score_bucket(
             show=asked.options.include_examples,
         ),
         reader.adapters.refused,
-        _save_problems(task, folder, result, examples.frame, asked.metric_names),
+        _save_problems(task, result, examples.frame, asked.metric_names),
         tables,
     )
 
@@ -245,7 +253,6 @@ def _tally(
 
 def _save_problems(
     task: Task,
-    folder: str,
     result: Result,
     examples: pl.DataFrame,
     metrics: Sequence[str],
@@ -259,17 +266,7 @@ def _save_problems(
         for problem in result.problems
         for name in [problem.metric]
     ]
-    return save(task.store, f"{folder}/problems", listed)
-
-
-def _write_tables(task: Task, folder: str, result: Result) -> dict[str, str]:
-    files = {}
-    for name, frame in result.tables_by_example().items():
-        assert frame is not None
-        files[name] = f"{folder}/{name}"
-        with written(task.store, files[name]) as path:
-            frame.write_parquet(path)
-    return files
+    return save(task.store, attempt(f"{task.folder}/problems"), listed)
 
 
 def add_tallies(task: Task, files: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from evalkit.base.columns import encode, frame_of, native
+from evalkit.base.columns import encode, native
 
 
 def type_of(column: pl.Series) -> pl.DataType:
@@ -62,14 +62,3 @@ def conformed(column: pl.Series, dtype: pl.DataType) -> pl.Series:
     if dtype == pl.List(pl.String):
         values = [v and [encode(native(item)) for item in v] for v in values]
     return pl.Series(column.name, values, dtype)
-
-
-def conformed_frame(
-    frame: pl.DataFrame, schema: Mapping[str, pl.DataType]
-) -> pl.DataFrame:
-    """Bring a table of a part into the columns and types of the whole."""
-    nothing = pl.repeat(None, frame.height, eager=True)
-    return frame_of(
-        conformed(frame[name] if name in frame.columns else nothing.alias(name), dtype)
-        for name, dtype in schema.items()
-    )

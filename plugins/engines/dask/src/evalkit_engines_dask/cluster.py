@@ -23,11 +23,10 @@ from evalkit.errors import EvalkitError
 from evalkit.places import is_remote
 from evalkit_engines_dask.engine import Engine, LostWorkerError
 from evalkit_engines_dask.local import local_cluster
-from evalkit_engines_dask.store import attempt, save
-from evalkit_engines_dask.workers import check, describe, run
+from evalkit_engines_dask.store import save
+from evalkit_engines_dask.workers import describe, run
 
 _LOOK = 0.5  # seconds between two looks at the workers
-_PENDING = object()
 
 
 def _quantities(value: Any) -> Any:
@@ -96,15 +95,26 @@ class Dask(Engine):
         self._waiting, self._sent = deque[_Task](), list[_Task]()
 
     def __enter__(self) -> Self:
-        """Start or join the workers, and check them."""
+        """Start or join the workers, and wait for the first."""
+        given = self.parameters
+        if (self._given or given.scheduler) and (given.workers or not given.store):
+            raise EvalkitError(
+                "a scheduler has its workers, and needs a store that they can write"
+            )
         with ExitStack() as self._stack:
-            given = self.parameters
-            if (self._given or given.scheduler) and (given.workers or not given.store):
-                raise EvalkitError(
-                    "a scheduler has its workers, and needs a store that they can write"
-                )
-            self._join(self._given or self._connect())
+            self._client = self._given or self._connect()
+            _refuse_open(self._client.scheduler.address, given.insecure)
+            self.lost, self._seen = 0, dict[str, Any]()
+            self._looked, self._missing = 0.0, 0
+            token = f"facts-{secrets.token_hex(16)}"
+            if not is_remote(self.store):
+                self.store = str(Path(self.store).resolve())
+                self._stack.callback(Path(self.store, token).unlink, missing_ok=True)
+            self._facts = self.store, save(self.store, token, describe())
+            while not self._count({}):
+                time.sleep(_LOOK)
             self._stack = self._stack.pop_all()
+        self.is_running = True
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -137,31 +147,6 @@ class Dask(Engine):
                 "configuration names the certificates of tls (comm.tls)"
             ) from error
         return client
-
-    def _join(self, client: Any) -> None:
-        """Wait for a worker, and check all that are there."""
-        _refuse_open(client.scheduler.address, self.parameters.insecure)
-        if not is_remote(self.store):
-            self.store = str(Path(self.store).resolve())
-        self._client, self.lost, self._seen = client, 0, dict[str, Any]()
-        self._looked, self._missing = 0.0, 0
-        token = secrets.token_hex(16)
-        name = save(self.store, attempt("check"), (token, describe()))
-        if not is_remote(self.store):
-            self._stack.callback(Path(self.store, name).unlink, missing_ok=True)
-        self._check = self.store, name, token
-        while not self._count({}):
-            time.sleep(_LOOK)
-        try:
-            replies = client.run(check, *self._check, on_error="return")
-        except OSError as error:
-            raise self._lost_scheduler(error) from error
-        for address, reply in replies.items():
-            if reply and not isinstance(reply, OSError):  # of a worker that is gone
-                text = reply if isinstance(reply, str) else described(reply)
-                worker = self._seen.get(address, {}).get("name")
-                raise EvalkitError(f"worker {worker} at {address}: {text}")
-        self.is_running = True
 
     def submit(
         self,
@@ -199,10 +184,13 @@ class Dask(Engine):
                 ended = [each for each in self._sent if each.future.done()]
                 ended = [each for each in ended if each in places] or self._pause()
                 for task in ended:
-                    if (value := self._value(task)) is not _PENDING:
-                        self._sent.remove(task)
-                        values[place := places.pop(task)] = value
-                        done(place, value)
+                    try:
+                        value = self._value(task)
+                    except TimeoutError:  # the worker that has it is gone
+                        continue
+                    self._sent.remove(task)
+                    values[place := places.pop(task)] = value
+                    done(place, value)
         except BaseException:
             self.cancel(tasks)
             raise
@@ -212,8 +200,7 @@ class Dask(Engine):
         """Wait a moment, or until a task ends."""
         from distributed import CancelledError, wait
 
-        for task in self._sent[:1]:
-            self._count(task.resources)
+        self._count(self._sent[0].resources if self._sent else {})
         running = [task.future for task in self._sent if not task.future.done()]
         if not running:
             time.sleep(_LOOK)
@@ -236,7 +223,7 @@ class Dask(Engine):
         while self._waiting and running < self._count(self._waiting[0].resources):
             task = self._waiting.popleft()
             needed = dict(task.resources) or None
-            arguments = run, task.request, *self._check
+            arguments = run, task.request, *self._facts
             task.future = self._client.submit(*arguments, resources=needed, pure=False)
             self._sent.append(task)
             running += 1
@@ -259,7 +246,7 @@ class Dask(Engine):
             ) from error
         except Exception as error:
             if isinstance(error, TimeoutError) and task.future.status != "error":
-                return _PENDING  # the worker that has it is gone
+                raise
             raise EvalkitError(f"{task.name}: {described(error)}") from error
 
     def _count(self, resources: Mapping[str, float]) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -22,7 +21,7 @@ from evalkit.plugins.bound import BoundDataset
 from evalkit.reading.json_tables import is_small
 from evalkit.scoring.grouping import facets_of
 from evalkit.statistics.resampling import unit_keys
-from evalkit_engines_dask.buckets import Rows, files_of, rows_by_bucket
+from evalkit_engines_dask.buckets import files_of, rows_by_bucket
 from evalkit_engines_dask.plan import Survey, Task
 from evalkit_engines_dask.store import attempt, load, save
 from evalkit_engines_dask.types import (
@@ -32,29 +31,6 @@ from evalkit_engines_dask.types import (
     type_of,
 )
 
-LAST = int(np.iinfo(np.int64).max)
-"""A number after those of all rows and lines."""
-
-
-class DataPart(NamedTuple):
-    """What a part of the data holds, and what core inferred from it."""
-
-    examples: Examples
-    """Without a row; a column without a value has the type Null."""
-    rows: int
-    files: Mapping[int, str]
-    """Files of `Examples`, by bucket."""
-    is_clustered: bool
-    facets: Sequence[str]
-    values: Mapping[str, pl.Series]
-    """The distinct values of columns that a run may keep, repeated ones twice."""
-    selected: Rows
-    """The first rows that are evaluated, as many as a limit can take."""
-    refusal: str | None
-    """Why the filters choose no example."""
-    types: Mapping[str, pl.DataType]
-    """Types of its columns that have a value, as they were read."""
-
 
 def load_part(
     task: Task,
@@ -62,7 +38,7 @@ def load_part(
     path: Path | None,
     limit: int | None,
     known: Mapping[str, pl.DataType] | None,
-) -> DataPart:
+) -> Survey:
     """Load, check and convert a part of the data, and write it into buckets.
 
     The path is None, and `limit` what a dataset is asked for, where that loads rows.
@@ -101,21 +77,21 @@ def load_part(
     kept = examples.inputs.select(all_named(examples.kept))
     first = frame["row"].filter(frame["selected"]).head(selection.limit or 0)
     folder = attempt(f"{task.data}/{number}")
-    buckets = rows_by_bucket(frame["id"], task.buckets).items()
-    return DataPart(
+    files = {
+        n: save(task.store, f"{folder}/{n}", examples.at(rows))
+        for n, rows in rows_by_bucket(frame["id"], task.buckets).items()
+    }
+    return Survey(
         examples.at(np.empty(0, np.int64))._replace(
             frame=_typed(frame, ["answer"]),
             inputs=_typed(examples.inputs, examples.inputs.columns),
         ),
-        frame.height,
-        {
-            n: save(task.store, f"{folder}/{n}", examples.at(rows))
-            for n, rows in buckets
-        },
         examples.clustered,
         facets_of(frame["tags"]),
-        {column.name: _values(column) for column in kept.get_columns()},
+        [(0, files)],
+        frame.height,
         first.to_numpy(),
+        {column.name: _values(column) for column in kept.get_columns()},
         refusal,
         own,
     )
@@ -133,8 +109,13 @@ def _values(column: pl.Series) -> pl.Series:
     return pl.concat([counts["value"], counts.filter(pl.col("count") > 1)["value"]])
 
 
+def merge_types(parts: Sequence[Survey]) -> dict[str, pl.DataType]:
+    """Return the types that columns have in the whole."""
+    return common_types(part.types for part in parts)
+
+
 def merge_parts(
-    task: Task, parts: Sequence[DataPart], identity: DataIdentity | None
+    task: Task, parts: Sequence[Survey], identity: DataIdentity | None
 ) -> Survey:
     """Merge what core inferred from the parts of the data, in their order.
 
@@ -153,11 +134,8 @@ def merge_parts(
     notices += tag_notices(asked.dataset, asked.task, columns)
     if any(each.answer_kind == "any-of" for each in known):
         known = [*map(_widened, known)]
-    offsets = np.cumsum([0, *(part.rows for part in parts)]).tolist()
-    last, limit = LAST, asked.options.selection.limit
-    if limit is not None:
-        numbers = (n + part.selected for n, part in zip(offsets, parts, strict=False))
-        last = int(np.concatenate([*numbers])[:limit][-1])
+    starts = np.cumsum([0, *(part.rows for part in parts)]).tolist()
+    selected = [n + part.selected for n, part in zip(starts, parts, strict=False)]
     examples = known[0]._replace(
         frame=_merged(each.frame for each in known),
         inputs=_merged(each.inputs for each in known),
@@ -171,9 +149,9 @@ def merge_parts(
         examples,
         any(part.is_clustered for part in parts),
         sorted({facet for part in parts for facet in part.facets}),
-        [*zip(offsets, (part.files for part in parts), strict=False)],
-        offsets[-1],
-        last,
+        [(n, part.pieces[0][1]) for n, part in zip(starts, parts, strict=False)],
+        starts[-1],
+        np.concatenate(selected)[: asked.options.selection.limit],
     )
 
 
@@ -192,7 +170,7 @@ def _merged(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
     return pl.DataFrame(schema=known)
 
 
-def _kept(parts: Sequence[DataPart], dataset: BoundDataset) -> tuple[str, ...]:
+def _kept(parts: Sequence[Survey], dataset: BoundDataset) -> tuple[str, ...]:
     """Return the columns that a run of all parts keeps."""
     if dataset.keep is not None:
         return tuple(dataset.keep)
@@ -224,8 +202,10 @@ def bucket_examples(task: Task, survey: Survey, bucket: int) -> Examples:
     frames = [known.frame, *(each.frame for each in parts)]
     inputs = [known.inputs, *(each.inputs for each in parts)]
     options = [each.choices for each in parts if each.choices is not None]
-    is_taken = pl.col("selected") & (pl.col("row") <= survey.last)
-    frame = pl.concat(frames, how="diagonal_relaxed").with_columns(is_taken)
+    frame = pl.concat(frames, how="diagonal_relaxed")
+    if survey.selected.size:
+        is_taken = pl.col("selected") & (pl.col("row") <= survey.selected[-1])
+        frame = frame.with_columns(is_taken)
     _refuse_repeated(frame)
     if survey.is_clustered and frame["cluster"].null_count():
         # of parts without a copy: each example is its own original

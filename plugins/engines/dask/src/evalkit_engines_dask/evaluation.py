@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 import time
-from collections import ChainMap, Counter
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -43,13 +43,12 @@ from evalkit.workflows.evaluation import GivenPredictions, evaluate_bound
 from evalkit.workflows.evaluation_steps import match
 from evalkit_engines_dask import scoring, sources
 from evalkit_engines_dask.buckets import HASH, Pieces, files_of
-from evalkit_engines_dask.data import DataPart, answers_of, load_part, merge_parts
+from evalkit_engines_dask.data import answers_of, load_part, merge_parts, merge_types
 from evalkit_engines_dask.plan import Plan, Survey, Task
 from evalkit_engines_dask.responses import ResponsePart, read_part
 from evalkit_engines_dask.scoring import Scored, add_tallies, score_bucket
 from evalkit_engines_dask.sources import Source, call_with, name_part
 from evalkit_engines_dask.store import attempt, load, save
-from evalkit_engines_dask.types import common_types
 
 MOST_ON_DRIVER = 2_000_000
 """Examples up to which the driver looks at all answers, for metrics with `prepare`."""
@@ -107,19 +106,31 @@ class Evaluation:
 
     def evaluate(self, source: GivenPredictions) -> Evaluated:
         """Do all steps."""
-        if reason := partitions.why_whole(self._asked):
+        asked = self._asked
+        if reason := partitions.why_whole(asked):
             return self._evaluate_whole(source, reason)
         parts, scored = self._score_all()
         alignment = self._merge_alignments(parts, scored)
-        refused = alignment.refusal(self._asked.options.policies)
-        found = self._finalize(source, alignment, scored, bool(refused))
+        refused = alignment.refusal(asked.options.policies)
+        found = self._finalize(source, alignment, [] if refused else scored)
         result = make_result(found, self._plan.model, refused)
         source.keep_in(result)
         result.responses_of = lambda: None  # they lie in parts
-        result.examples = None
-        self._amend(result, alignment, scored)
-        tables, kept = [each.tables for each in scored], [part.kept for part in parts]
-        result.part_files = {**ChainMap(*tables, *(kept if all(kept) else ()))}
+        result.examples, result.problems = None, alignment.problems
+        names = Counter(problem.metric for problem in result.problems)
+        not_scored = {name: n for name, n in names.items() if name is not None}
+        is_partial = not_scored and result.status == "complete"
+        is_clustered = self._plan.survey.is_clustered
+        result.amend(
+            not_scored=not_scored,
+            status="partial" if is_partial else result.status,
+            cluster=tuple(cluster_names(asked.dataset)) if is_clustered else (),
+            extraction=scoring.merge_extractions(scored, asked.answers),
+        )
+        result.amend(fingerprint=fingerprint_of(result.record))
+        kept = [part.kept for part in parts]
+        for files in (*(s.tables for s in scored), *(kept if all(kept) else ())):
+            result.part_files |= files
         return result, refused, lambda: self._hints(alignment)
 
     def match(self) -> tuple[Examples, Alignment]:
@@ -234,15 +245,8 @@ class Evaluation:
             ((self._task, n, p, limit), name_part(p, "data"))
             for n, p in enumerate(parts)
         ]
-
-        def differs(part: DataPart, types: dict[str, pl.DataType]) -> bool:
-            return not part.types.items() <= types.items()
-
-        found = self._run_alike(
-            *(load_part, calls, "reading the data", 0.25),
-            lambda parts: common_types(part.types for part in parts),
-            differs,
-        )
+        how = "reading the data", 0.25, merge_types
+        found = self._run_alike(load_part, calls, *how)
         survey = merge_parts(self._task, found, identity)
         save(store, name, survey)
         return survey
@@ -277,12 +281,8 @@ class Evaluation:
             ((task, n, files_of(pieces, n)), f"part {n + 1} of {task.buckets}")
             for n in range(task.buckets)
         ]
-        scored = self._run_alike(
-            *(score_bucket, calls, "scoring", 0.9),
-            scoring.merge_inferred,
-            lambda each, known: each.inferred != known,
-        )
-        return parts, scored
+        how = "scoring", 0.9, scoring.merge_inferred
+        return parts, self._run_alike(score_bucket, calls, *how)
 
     def _run_alike(
         self,
@@ -291,7 +291,6 @@ class Evaluation:
         text: str,
         share: float,
         merge: Callable[[list[Any]], Any],
-        differs: Callable[[Any, Any], bool],
     ) -> list[Any]:
         """Call a function, which infers something from each part, as `_run` does.
 
@@ -300,7 +299,7 @@ class Evaluation:
         first = [((*arguments, None), name) for arguments, name in calls]
         found = self._run(function, first, text, share)
         known = merge(found)
-        others = [n for n, each in enumerate(found) if differs(each, known)]
+        others = [n for n, each in enumerate(found) if not each.fits(known)]
         again = [((*calls[n][0], known), calls[n][1]) for n in others]
         for n, each in zip(
             others, self._run(function, again, text, share), strict=True
@@ -344,22 +343,17 @@ class Evaluation:
         return merged._replace(place=preparation.place_of(self._rows))
 
     def _finalize(
-        self,
-        source: GivenPredictions,
-        alignment: Alignment,
-        scored: Sequence[Scored],
-        is_refused: bool,
+        self, source: GivenPredictions, alignment: Alignment, scored: Sequence[Scored]
     ) -> Parts:
-        """Score the sum of all tallies."""
-        asked, examples = self._plan.asked, self._plan.survey.examples
-        rows = self._rows
+        """Score the sum of all tallies, if there are any."""
+        asked, rows, examples = self._plan.asked, self._rows, self._plan.survey.examples
         if self._source:
             rows = changed_by(self._source.path, asked.stage)
         given = {**preparation.identify(rows), **self._beside}
         matched = examples, alignment, given, examples.frame["id"]
         prepared = Prepared(*matched, asked.stage, asked.answers, self._plan.job)
         parts = Parts(asked, source.told(prepared), GroupSizes((), []), {})
-        if is_refused:
+        if not scored:
             return parts
         tallies, plan = self._merge_tallies(scored), self._plan.partition
         finals = partitions.finalize_all(plan, tallies)
@@ -378,23 +372,6 @@ class Evaluation:
             files = self._run(add_tallies, calls, "adding up", 0.95)
         tallies: Tallies = load(self._task.store, files[0])
         return tallies
-
-    def _amend(
-        self, result: Result, alignment: Alignment, scored: Sequence[Scored]
-    ) -> None:
-        """Add to a result what only its parts say."""
-        result.problems = alignment.problems
-        names = (problem.metric for problem in result.problems)
-        not_scored = dict(Counter(name for name in names if name is not None))
-        is_partial = not_scored and result.status == "complete"
-        is_clustered = self._plan.survey.is_clustered
-        result.amend(
-            not_scored=not_scored,
-            status="partial" if is_partial else result.status,
-            cluster=tuple(cluster_names(self._asked.dataset)) if is_clustered else (),
-            extraction=scoring.merge_extractions(scored, self._asked.answers),
-        )
-        result.amend(fingerprint=fingerprint_of(result.record))
 
     def _hints(self, alignment: Alignment) -> tuple[Examples, Alignment]:
         """Return what hints are found in: of little data all that was matched."""

@@ -15,7 +15,7 @@ from evalkit.predictions.input_rows import fields_read
 from evalkit.predictions.responses import ResponseReader
 from evalkit.runs.recording import Asked
 from evalkit.workflows.partitions import PartitionPlan
-from evalkit_engines_dask.buckets import Pieces
+from evalkit_engines_dask.buckets import Pieces, Rows
 from evalkit_engines_dask.store import load_once
 
 
@@ -78,16 +78,27 @@ class Plan(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What core infers of all examples, found in all parts of the data and merged."""
+    """What core infers of the examples of a part of the data, or of all."""
 
     examples: Examples
-    """Without a row; the frame has columns `row` and `selected` too."""
+    """Without a row; in a part a column without a value has the type Null."""
     is_clustered: bool
     facets: Sequence[str]
     pieces: Pieces
+    """Files of `Examples`."""
     rows: int
-    last: int
-    """Number of the last example that a limit takes."""
+    selected: Rows
+    """The first rows that are evaluated, as many as a limit takes; none without one."""
+    values: Mapping[str, pl.Series] = {}
+    """Of a part, the distinct values of columns that a run may keep, some twice."""
+    refusal: str | None = None
+    """Why the filters choose no example of a part."""
+    types: Mapping[str, pl.DataType] = {}
+    """Types of the columns of a part that have a value, as they were read."""
+
+    def fits(self, whole: Mapping[str, pl.DataType]) -> bool:
+        """Tell whether the columns have the types that they have in the whole."""
+        return self.types.items() <= whole.items()
 
 
 class Inferred(NamedTuple):

@@ -77,6 +77,10 @@ class Scored(NamedTuple):
     tables: dict[str, str]
     """Files in the store by their names in the run."""
 
+    def fits(self, whole: Inferred) -> bool:
+        """Tell whether it was scored by what is inferred from all responses."""
+        return self.inferred == whole
+
     @property
     def rows(self) -> int:
         """Number of answers."""

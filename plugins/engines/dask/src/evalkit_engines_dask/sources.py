@@ -74,30 +74,23 @@ def cut_source(
     parts: list[Path] = []
     hashed, size = [], 0
     for file in files_of(path):
-        sha256 = join_blocks(blocks[file])
+        own, kind = blocks[file], detect_format(file)
+        sha256, length = join_blocks(own), sum(block.size for block in own)
         hashed.append(FilePart.of_bytes(file, 0, 0, 1, sha256))
-        found, unpacked = _parts_of(file, blocks[file], sha256, is_adapted)
+        if not length:
+            continue
+        found: Sequence[Path] = [file]
+        if kind is Format.PARQUET:
+            found, length = _row_groups(file, sha256)
+        elif kind is Format.JSON_LINES and not is_adapted and has_plain_bytes(file):
+            found = [FilePart.of_bytes(file, *each, sha256) for each in cut(own)]
         parts += found
-        size += unpacked
+        size += length
     whole: Path = hashed[0]
     if isinstance(path, ShardedPath):
         whole = copy(path)
         whole.shards = tuple(hashed)
     return Source(whole, parts or [files_of(path)[0]], size)
-
-
-def _parts_of(
-    file: Path, blocks: Sequence[BlockFacts], sha256: str, is_adapted: bool
-) -> tuple[Sequence[Path], int]:
-    """Return the parts of a file, and its bytes."""
-    kind, size = detect_format(file), sum(block.size for block in blocks)
-    if not size:
-        return [], 0
-    if kind is Format.PARQUET:
-        return _row_groups(file, sha256)
-    if is_adapted or kind is not Format.JSON_LINES or not has_plain_bytes(file):
-        return [file], size
-    return [FilePart.of_bytes(file, *each, sha256) for each in cut(blocks)], size
 
 
 def _row_groups(file: Path, sha256: str) -> tuple[Sequence[Path], int]:

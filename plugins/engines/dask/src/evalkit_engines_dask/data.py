@@ -24,12 +24,7 @@ from evalkit.statistics.resampling import unit_keys
 from evalkit_engines_dask.buckets import files_of, rows_by_bucket
 from evalkit_engines_dask.plan import Survey, Task
 from evalkit_engines_dask.store import attempt, load, save
-from evalkit_engines_dask.types import (
-    common_type,
-    common_types,
-    conformed,
-    type_of,
-)
+from evalkit_engines_dask.types import common_type, common_types, conformed, type_of
 
 
 def load_part(
@@ -232,19 +227,17 @@ def _values_of(examples: Examples, name: str) -> Sequence[object]:
 
 
 def _refuse_repeated(frame: pl.DataFrame) -> None:
-    repeated = frame.filter(pl.col("id").is_duplicated())
+    repeated = frame.filter(pl.col("id").is_duplicated()).sort("id", "row")
     if repeated.height:
-        uid = repeated["id"][0]
-        first, second = repeated.filter(pl.col("id") == uid)["row"].sort()[:2]
+        (uid, first), (_, second) = repeated[:2].select("id", "row").rows()
         raise SchemaError(
             f"the data: example {second + 1}: uid {uid!r} was given before, at example "
             f"{first + 1}; each example needs an id of its own"
         )
 
 
-def answers_of(task: Task, survey: Survey, *, is_all: bool = False) -> pl.DataFrame:
-    """Read id and answer of the selected examples, or all, in the order of the data."""
+def answers_of(task: Task, survey: Survey) -> pl.DataFrame:
+    """Read id and answer of all examples, in the order of the data."""
     parts = (bucket_examples(task, survey, n).frame for n in range(task.buckets))
-    chosen = pl.lit(is_all) | pl.col("selected")
-    rows = [frame.filter(chosen).select("id", "answer", "row") for frame in parts]
+    rows = [frame.select("id", "answer", "selected", "row") for frame in parts]
     return pl.concat(rows).sort("row").drop("row")

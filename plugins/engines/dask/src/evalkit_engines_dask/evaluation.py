@@ -29,7 +29,7 @@ from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.beside import read_job, read_system
 from evalkit.predictions.preparation import Prepared, changed_by
 from evalkit.reading.data_places import loaded_path
-from evalkit.reading.digests import BlockFacts, read_block
+from evalkit.reading.digests import read_block
 from evalkit.reading.formats import is_data_set
 from evalkit.reading.sharded import files_of as shards_of
 from evalkit.reading.steady_files import SteadyFile
@@ -174,7 +174,8 @@ class Evaluation:
         """Read and score all parts."""
         data: Source | None = None
         try:
-            data, self._source = self._cut()
+            data = self._cut(self._paths[0], self._asked.dataset.pipeline)
+            self._source = self._cut(self._paths[1], self._asked.stage)
             self._read_data(data)
             return self._score()
         except DataError:
@@ -184,29 +185,25 @@ class Evaluation:
                 load_examples(self._asked.dataset, self._asked.task, self._asked.split)
             raise
 
-    def _cut(self) -> Sequence[Source | None]:
-        """Hash the files of data and predictions, and cut them into parts."""
-        blocks = sources.list_blocks(filter(None, self._paths))
-        calls = [(each, f"block {each[1]} of {each[0]}") for each in blocks]
-        by_file: dict[Path, list[BlockFacts]] = {}
-        found = self._run(read_block, calls, "hashing the files", 0.05)
-        for (file, _), facts in zip(blocks, found, strict=True):
-            by_file.setdefault(file, []).append(facts)
-        stages = self._asked.dataset.pipeline, self._asked.stage
-        return [
-            sources.cut_source(path, by_file, stage is not None) if path else None
-            for path, stage in zip(self._paths, stages, strict=True)
-        ]
+    def _cut(self, path: Path | None, stage: Any) -> Source | None:
+        """Hash the files of a path, and cut them into parts."""
+        if path is None:
+            return None
+        blocks = sources.list_blocks(path)
+        calls = [((file, n), f"block {n} of {file}") for file, n in blocks]
+        facts = self._run(read_block, calls, "hashing the files", 0.05)
+        found = [(file, each) for (file, _), each in zip(blocks, facts, strict=True)]
+        return sources.cut_source(path, found, stage is not None)
 
     def _read_data(self, data: Source | None) -> None:
         """Read the data, and find out what is known of all examples."""
         size = sum(each.bytes for each in (data, self._source) if each)
         parts, workers = self._engine.parts, self._engine.workers
         buckets = parts or max(2 * workers, -(-size // sources.PART_BYTES))
-        if is_bucketed := self._engine.bucketed:
+        if self._engine.bucketed:
             self._pieces = sources.bucketed_pieces(self._paths[1])
             buckets = len(self._pieces)
-        self._task = self._task._replace(buckets=buckets, is_bucketed=is_bucketed)
+        self._task = self._task._replace(buckets=buckets)
         self._save_plan(self._plan)
         survey = self._load(data)
         plan = self._plan._replace(survey=survey)
@@ -217,7 +214,8 @@ class Evaluation:
                     f"metrics that look at all answers first take at most "
                     f"{MOST_ON_DRIVER:,} examples with an engine, got {survey.rows:,}"
                 )
-            known = plan.partition.context, answers_of(self._task, survey)
+            answers = answers_of(self._task, survey).filter("selected")
+            known = plan.partition.context, answers
             asked = partitions.prepare_plan(asked, *known).asked
         self._save_plan(plan._replace(asked=asked))
 
@@ -268,7 +266,7 @@ class Evaluation:
     def _score(self) -> tuple[list[ResponsePart], list[Scored]]:
         """Read and score the predictions."""
         parts: list[ResponsePart] = []
-        if self._rows is not None and not self._task.is_bucketed:
+        if self._rows is not None and not self._engine.bucketed:
             given = self._source.parts if self._source else [self._rows]
             calls: Calls = [
                 ((self._task, n, part), name_part(part, "predictions"))
@@ -382,5 +380,6 @@ class Evaluation:
             return match(*given)[:2]
         examples = survey.examples._replace(choices=None)
         if survey.rows <= MOST_ON_DRIVER:
-            examples = examples._replace(frame=answers_of(self._task, survey))
+            answers = answers_of(self._task, survey).filter("selected")
+            examples = examples._replace(frame=answers)
         return examples, alignment

@@ -26,8 +26,6 @@ class Task(NamedTuple):
     folder: str
     """Folder of this evaluation, which is removed at its end."""
     buckets: int = 0
-    is_bucketed: bool = False
-    """Whether each file of predictions holds one bucket."""
     plan: str = ""
     """File of the `Plan`."""
     data: str = ""

@@ -100,7 +100,7 @@ def _read(
     plan = task.load()
     ids = plan.survey.examples.frame["id"]
     if isinstance(predictions, Path) and detect_format(predictions) is Format.PLAIN:
-        ids = answers_of(task, plan.survey, is_all=True)["id"]
+        ids = answers_of(task, plan.survey)["id"]
     return read_responses(changed_by(predictions, plan.asked.stage), reader, ids)
 
 

@@ -29,13 +29,8 @@ from evalkit.runs.recording import Parts, make_result
 from evalkit.runs.results import Result
 from evalkit.runs.scores import GroupSizes
 from evalkit.runs.tables import counts_of, texts_of
+from evalkit.scoring import records
 from evalkit.scoring.grouping import Whole, bin_edges
-from evalkit.scoring.records import (
-    MetricScores,
-    Outcomes,
-    takes_no_prediction,
-    with_outcomes,
-)
 from evalkit.scoring.table import ListsGiven
 from evalkit.scoring.tally import merge_tallies
 from evalkit.workflows import evaluation_steps as steps
@@ -109,7 +104,7 @@ def score_bucket(
     whole = known or own._replace(edges={n: _edges([numbers[n]]) for n in numbers})
     edges = {name: np.array(each) for name, each in whole.edges.items()}
     crossed = steps.cross_examples(asked, prepared, Whole(survey.facets, edges))
-    tallies, scored = None, list[MetricScores]()
+    tallies, scored = None, list[records.MetricScores]()
     if asked.metrics and not (own.is_refused or whole.is_refused):
         tallies, scored = _tally(task, plan, prepared, crossed, whole)
     parts = Parts(asked, prepared, GroupSizes((), []), crossed, scored)
@@ -124,8 +119,9 @@ def score_bucket(
     for name, table in result.tables_by_example().items() if plan.writes else ():
         assert table is not None
         tables |= write_table(task, bucket, name, table)
-    if task.is_bucketed and files:
-        tables |= keep_part(task, bucket, files[0][1])
+    for _, file in files:
+        if isinstance(file, Path):  # it is all of the bucket
+            tables |= keep_part(task, bucket, file)
     return Scored(
         alignment._replace(
             statuses=alignment.statuses.clear(),
@@ -168,7 +164,7 @@ def _match(
     columns = {"pred": alignment.predictions, **alignment.fields}
     types = {name: column.dtype for name, column in columns.items() if column.count()}
     counted = alignment.statuses.is_in(list(options.policies.counted))
-    needs_all = any(not takes_no_prediction(part) for part in _metrics(plan))
+    needs_all = any(not records.takes_no_prediction(part) for part in _metrics(plan))
     own = Inferred(
         alignment.replications,
         types,
@@ -243,23 +239,22 @@ def _tally(
     prepared: Prepared,
     crossed: Mapping[str, pl.Series],
     whole: Inferred,
-) -> tuple[str, list[MetricScores]]:
+) -> tuple[str, list[records.MetricScores]]:
     """Score to tallies; return their file, and what metrics made of the examples."""
-    outcomes: dict[str, Outcomes] = {}
+    outcomes: dict[str, records.Outcomes] = {}
     given = prepared, crossed, outcomes, plan.survey.is_clustered
     tallies = tally_part(plan.partition, *given)
-    return save(task.store, attempt(f"{task.folder}/tallies"), tallies), [
-        with_outcomes(MetricScores(part.name, part, [], None), outcomes[part.name])
+    scored = [
+        records.with_outcomes(records.MetricScores(name, part, [], None), found)
         for part in _metrics(plan)
-        if part.name in outcomes and (takes_no_prediction(part) or not whole.unanswered)
+        if (found := outcomes.get(name := part.name)) is not None
+        and (records.takes_no_prediction(part) or not whole.unanswered)
     ]
+    return save(task.store, attempt(f"{task.folder}/tallies"), tallies), scored
 
 
 def _save_problems(
-    task: Task,
-    result: Result,
-    examples: pl.DataFrame,
-    metrics: Sequence[str],
+    task: Task, result: Result, examples: pl.DataFrame, metrics: Sequence[str]
 ) -> str | None:
     """Write the problems with what they are sorted by in the whole."""
     if not len(result.problems):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,26 +57,24 @@ def on_this_machine(given: Any) -> Any:
     return fetched
 
 
-def list_blocks(paths: Iterable[Path]) -> list[tuple[Path, int]]:
-    """Return files, each with the numbers of its blocks, which are hashed."""
-    files = [file for path in paths if not path.is_dir() for file in files_of(path)]
+def list_blocks(path: Path) -> list[tuple[Path, int]]:
+    """Return the files of a path, each with the numbers of its blocks."""
+    files = [] if path.is_dir() else files_of(path)
     for file in files:
         refuse_other_than_file(file)
-    return [
-        (file, n) for file in dict.fromkeys(files) for n in range(block_count(file))
-    ]
+    return [(file, number) for file in files for number in range(block_count(file))]
 
 
 def cut_source(
-    path: Path, blocks: Mapping[Path, Sequence[BlockFacts]], is_adapted: bool
+    path: Path, blocks: Iterable[tuple[Path, BlockFacts]], is_adapted: bool
 ) -> Source:
     """Cut files into parts; adapters may count lines, and get files of lines whole."""
     if path.is_dir():  # a data set, or what an adapter reads
         return Source(path, [path], PART_BYTES)
     parts: list[Path] = []
     hashed, size = [], 0
-    for file in files_of(path):
-        own, kind = blocks[file], detect_format(file)
+    for file, pairs in groupby(blocks, itemgetter(0)):
+        own, kind = [facts for _, facts in pairs], detect_format(file)
         sha256, length = join_blocks(own), sum(block.size for block in own)
         hashed.append(FilePart.of_bytes(file, 0, 0, 1, sha256))
         if not length:

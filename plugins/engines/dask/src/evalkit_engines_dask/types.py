@@ -54,8 +54,6 @@ def conformed(column: pl.Series, dtype: pl.DataType) -> pl.Series:
     """Bring a column of a part into the type that it has in the whole."""
     if column.dtype == dtype or dtype == pl.Float64:
         return column.cast(dtype)
-    if not column.count():
-        return column.clear().cast(dtype).extend_constant(None, len(column))
     values = column.to_list()
     if dtype == pl.String:
         values = [encode(native(value)) for value in values]

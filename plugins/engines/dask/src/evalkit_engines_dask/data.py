@@ -19,6 +19,7 @@ from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.bound import BoundDataset
 from evalkit.reading.json_tables import is_small
+from evalkit.runs.recording import Asked
 from evalkit.scoring.grouping import facets_of
 from evalkit.statistics.resampling import unit_keys
 from evalkit_engines_dask.buckets import files_of, rows_by_bucket
@@ -110,13 +111,12 @@ def merge_types(parts: Sequence[Survey]) -> dict[str, pl.DataType]:
 
 
 def merge_parts(
-    task: Task, parts: Sequence[Survey], identity: DataIdentity | None
+    asked: Asked, parts: Sequence[Survey], identity: DataIdentity | None
 ) -> Survey:
     """Merge what core inferred from the parts of the data, in their order.
 
     The identity is None where the only part says it.
     """
-    asked = task.load().asked
     refusals = [part.refusal for part in parts if part.refusal]
     if len(refusals) == len(parts):
         raise DataError(refusals[0])

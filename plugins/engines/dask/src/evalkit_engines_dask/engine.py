@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from evalkit.catalog import Kind
@@ -112,12 +112,12 @@ class Engine:
         """Enter an evaluation in parts: the arguments are those of `Evaluation`."""
         from evalkit_engines_dask.evaluation import Evaluation
 
-        with nullcontext() if self.is_running else self:
+        with ExitStack() as stack:
+            if not self.is_running:
+                stack.enter_context(self)
             run = Evaluation(self, *arguments)
-            try:
-                yield run
-            finally:
-                run.end()
+            stack.callback(run.end)
+            yield run
 
     def match(self, *arguments: Any) -> tuple[Examples, Alignment]:
         """Match predictions with examples in parts, for `evalkit.validate_with`."""

@@ -47,7 +47,7 @@ from evalkit_engines_dask.data import answers_of, load_part, merge_parts, merge_
 from evalkit_engines_dask.plan import Plan, Survey, Task
 from evalkit_engines_dask.responses import ResponsePart, read_part
 from evalkit_engines_dask.scoring import Scored, add_tallies, score_bucket
-from evalkit_engines_dask.sources import Source, call_with, name_part
+from evalkit_engines_dask.sources import Calls, Source, call_with, read_calls
 from evalkit_engines_dask.store import attempt, load, save
 
 MOST_ON_DRIVER = 2_000_000
@@ -64,9 +64,6 @@ WHOLE_BYTES = 1 << 30
 
 MOST_MATCHED = 200_000
 """Examples up to which the driver matches responses to say what is wrong with them."""
-
-Calls = Sequence[tuple[tuple[Any, ...], str]]
-"""The arguments of each call of a function, and how a person names the call."""
 
 Evaluated = tuple[Result, Sequence[str], Callable[[], tuple[Examples, Alignment]]]
 """A result, why it is refused, and what finds out what hints are found in."""
@@ -226,27 +223,23 @@ class Evaluation:
     def _load(self, source: Source | None) -> Survey:
         selection, identity = self._asked.options.selection, None
         parts: Sequence[Path | None] = [None]
-        if source is None:  # what rows hold is known once they were read
-            self._task = self._task._replace(data=f"{self._task.folder}/data")
-        else:
+        data = f"{self._task.folder}/data"  # what rows hold is known once they are read
+        if source is not None:
             parts = source.parts
             rows = ExampleRows(pl.DataFrame(), path=source.path)
             identity = fingerprint(self._asked.dataset, rows)
-            self._task = self._task._replace(data=f"data/{self._key(identity)}")
-        store, name = self._task.store, f"{self._task.data}/survey"
-        if exists(join(store, name)):
-            cached: Survey = load(store, name)
+            data = f"data/{self._key(identity)}"
+        self._task = task = self._task._replace(data=data)
+        if exists(join(task.store, f"{data}/survey")):
+            cached: Survey = load(task.store, f"{data}/survey")
             return cached
         is_whole = bool(selection.filters) or preparation.has_plain_lines(self._rows)
         limit = None if is_whole else selection.limit
-        calls = [
-            ((self._task, n, p, limit), name_part(p, "data"))
-            for n, p in enumerate(parts)
-        ]
+        calls = read_calls(task, parts, "data", limit)
         how = "reading the data", 0.25, merge_types
         found = self._run_alike(load_part, calls, *how)
-        survey = merge_parts(self._task, found, identity)
-        save(store, name, survey)
+        survey = merge_parts(self._plan.asked, found, identity)
+        save(task.store, f"{data}/survey", survey)
         return survey
 
     def _key(self, identity: DataIdentity) -> str:
@@ -265,18 +258,14 @@ class Evaluation:
 
     def _score(self) -> tuple[list[ResponsePart], list[Scored]]:
         """Read and score the predictions."""
-        parts: list[ResponsePart] = []
+        parts, task = list[ResponsePart](), self._task
         if self._rows is not None and not self._engine.bucketed:
             given = self._source.parts if self._source else [self._rows]
-            calls: Calls = [
-                ((self._task, n, part), name_part(part, "predictions"))
-                for n, part in enumerate(given)
-            ]
+            calls = read_calls(task, given, "predictions")
             parts = self._run(read_part, calls, "reading the predictions", 0.5)
             self._pieces = scoring.merge_pieces(self._source, parts)
-        task, pieces = self._task, self._pieces
         calls = [
-            ((task, n, files_of(pieces, n)), f"part {n + 1} of {task.buckets}")
+            ((task, n, files_of(self._pieces, n)), f"part {n + 1} of {task.buckets}")
             for n in range(task.buckets)
         ]
         how = "scoring", 0.9, scoring.merge_inferred
@@ -299,12 +288,9 @@ class Evaluation:
         known = merge(found)
         others = [n for n, each in enumerate(found) if not each.fits(known)]
         again = [((*calls[n][0], known), calls[n][1]) for n in others]
-        for n, each in zip(
-            others, self._run(function, again, text, share), strict=True
-        ):
-            found[n] = each
+        anew = dict(zip(others, self._run(function, again, text, share), strict=True))
         self._check_files()
-        return found
+        return [anew.get(n, each) for n, each in enumerate(found)]
 
     def _check_files(self) -> None:
         for file in self._watched:

@@ -25,6 +25,10 @@ PART_BYTES = 64 << 20
 """Bytes of a part: of JSON lines, or of row groups as they are unpacked."""
 
 
+Calls = Sequence[tuple[tuple[Any, ...], str]]
+"""The arguments of each call of a function, and how a person names the call."""
+
+
 class Source(NamedTuple):
     """A file, shards or a folder of data."""
 
@@ -39,12 +43,17 @@ def call_with(function: Callable[..., Any], *arguments: Any) -> Any:
     return function(*map(on_this_machine, arguments))
 
 
-def name_part(part: Any, what: str) -> str:
-    """Return what a person reads of a part of the data, or of the predictions."""
-    if not isinstance(part, Path):
-        return what
+def read_calls(task: Any, parts: Sequence[Any], what: str, *more: Any) -> Calls:
+    """Return the calls that read parts of the data or of the predictions."""
+    return [
+        ((task, number, part, *more), _name(part, what))
+        for number, part in enumerate(parts)
+    ]
+
+
+def _name(part: Any, what: str) -> str:
     if not isinstance(part, FilePart):
-        return str(part)
+        return str(part) if isinstance(part, Path) else what
     return f"{part} from {'row' if part.groups else 'line'} {part.first:,}"
 
 

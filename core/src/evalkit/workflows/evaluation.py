@@ -251,8 +251,9 @@ def evaluate_with(
         if engine is None:
             result, refused, hints = evaluate_bound(asked, source, model, progress)
         else:
-            given = asked, rows, model, progress, out is not None
-            run = chosen_engine(engine, registry).evaluation(*given)
+            run = chosen_engine(engine, registry).evaluation(
+                *(asked, rows, model, progress, out is not None)
+            )
             result, refused, hints = stack.enter_context(run).evaluate(source)
         result.record_time(started, time.time() - started)
         if moved := here.restore():

@@ -211,8 +211,7 @@ def test_workers_of_a_scheduler_are_checked_before_they_work(
             with monkeypatch.context() as patch:
                 patch.setattr(cluster, "save", lambda *values: "nothing")
                 engine = Dask(scheduler=address, store=store)
-                reason = r"worker w8 .* cannot read the store"
-                with pytest.raises(EvalkitError, match=reason), engine:
+                with pytest.raises(EvalkitError, match="w8 .* the store"), engine:
                     call(engine, operator.add, 1, 1)
             client = distributed.Client(address, set_as_default=False)  # type: ignore[no-untyped-call]
             with client, Dask(client=client, store=store) as engine:

@@ -16,6 +16,7 @@ ARGUMENTS = (
     *("dataset", "predictions", "data", "task", "model", "limit", "filters", "rows"),
     *("cluster", "on_missing", "on_invalid", "on_duplicate"),
 )
+SLOW = [pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 2, 4, *range(6, 12))]
 
 
 def validated(arguments: dict[str, Any], **how: Any) -> dict[str, Any]:
@@ -24,9 +25,6 @@ def validated(arguments: dict[str, Any], **how: Any) -> dict[str, Any]:
     except EvalkitError as error:
         return {"error": str(error)}
     return found._asdict() | {"problems": [*found.problems]}
-
-
-SLOW = [pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 2, 4, *range(6, 12))]
 
 
 @pytest.mark.parametrize("seed", [1, 3, 5, *SLOW])

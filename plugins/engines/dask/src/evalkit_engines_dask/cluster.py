@@ -37,7 +37,9 @@ def _quantities(value: Any) -> Any:
 
 
 @dataclass(eq=False)
-class _Task:
+class Call:
+    """A call of a function, which waits or was sent to a worker."""
+
     name: str
     request: bytes
     resources: Mapping[str, float]
@@ -92,7 +94,7 @@ class Dask(Engine):
         self.resources, self.store = given.resources, given.store
         self.parts, self.bucketed = given.parts, given.bucketed
         self._given, self._stack = client, ExitStack()
-        self._waiting, self._sent = deque[_Task](), list[_Task]()
+        self._waiting, self._sent = deque[Call](), list[Call]()
 
     def __enter__(self) -> Self:
         """Start or join the workers, and wait for the first."""
@@ -154,12 +156,12 @@ class Dask(Engine):
         arguments: tuple[Any, ...],
         name: str,
         resources: Mapping[str, float],
-    ) -> _Task:
+    ) -> Call:
         """Start a call on any worker, as soon as one is free."""
         if not self.is_running:
             raise EvalkitError("the engine is not started: use it in a with statement")
         try:
-            task = _Task(name, pickle.dumps((function, arguments)), resources)
+            task = Call(name, pickle.dumps((function, arguments)), resources)
         except Exception as error:  # an argument may raise anything
             raise EvalkitError(f"{name}: cannot be sent: {described(error)}") from error
         if resources and not self._count(resources):
@@ -173,7 +175,7 @@ class Dask(Engine):
         return task
 
     def gather(
-        self, tasks: Sequence[_Task], done: Callable[[int, Any], None]
+        self, tasks: Sequence[Call], done: Callable[[int, Any], None]
     ) -> list[Any]:
         """Wait for tasks, and return their values in order."""
         places = {task: place for place, task in enumerate(tasks)}
@@ -196,7 +198,7 @@ class Dask(Engine):
             raise
         return values
 
-    def _pause(self) -> list[_Task]:
+    def _pause(self) -> list[Call]:
         """Wait a moment, or until a task ends."""
         from distributed import CancelledError, wait
 
@@ -208,7 +210,7 @@ class Dask(Engine):
             wait(running, _LOOK, return_when="FIRST_COMPLETED")  # type: ignore[no-untyped-call]
         return []
 
-    def cancel(self, tasks: Sequence[_Task]) -> None:
+    def cancel(self, tasks: Sequence[Call]) -> None:
         """Stop tasks and forget them."""
         gone = set(tasks)
         self._waiting = deque(task for task in self._waiting if task not in gone)
@@ -228,7 +230,7 @@ class Dask(Engine):
             self._sent.append(task)
             running += 1
 
-    def _value(self, task: _Task) -> Any:
+    def _value(self, task: Call) -> Any:
         """Return what a task returned, or raise what it raised, by its name."""
         from distributed import CancelledError
         from distributed.scheduler import KilledWorker

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -105,11 +105,6 @@ def _values(column: pl.Series) -> pl.Series:
     return pl.concat([counts["value"], counts.filter(pl.col("count") > 1)["value"]])
 
 
-def merge_types(parts: Sequence[Survey]) -> dict[str, pl.DataType]:
-    """Return the types that columns have in the whole."""
-    return common_types(part.types for part in parts)
-
-
 def merge_parts(
     asked: Asked, parts: Sequence[Survey], identity: DataIdentity | None
 ) -> Survey:
@@ -132,8 +127,8 @@ def merge_parts(
     starts = np.cumsum([0, *(part.rows for part in parts)]).tolist()
     selected = [n + part.selected for n, part in zip(starts, parts, strict=False)]
     examples = known[0]._replace(
-        frame=_merged(each.frame for each in known),
-        inputs=_merged(each.inputs for each in known),
+        frame=pl.DataFrame(schema=common_types(each.frame.schema for each in known)),
+        inputs=pl.DataFrame(schema=common_types(each.inputs.schema for each in known)),
         nested={name: () for each in known for name in each.nested},
         identity=identity,
         notices=tuple(notices),
@@ -156,13 +151,6 @@ def _widened(examples: Examples) -> Examples:
         return examples
     frame = examples.frame.with_columns(answer=pl.concat_list("answer"))
     return examples._replace(frame=frame, answer_kind="any-of")
-
-
-def _merged(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Return no row, with the columns of all parts in their common types."""
-    types = common_types(frame.schema for frame in frames)
-    known = {n: pl.String() if each == pl.Null else each for n, each in types.items()}
-    return pl.DataFrame(schema=known)
 
 
 def _kept(parts: Sequence[Survey], dataset: BoundDataset) -> tuple[str, ...]:

@@ -95,11 +95,6 @@ class Engine:
     is_running: bool = False
     """Whether it was entered."""
 
-    if TYPE_CHECKING:
-        submit: Callable[..., Any]
-        gather: Callable[..., list[Any]]
-        cancel: Callable[[Sequence[Any]], None]
-
     def __enter__(self) -> Self:
         """Start or join the workers."""
         return self

@@ -43,12 +43,13 @@ from evalkit.workflows.evaluation import GivenPredictions, evaluate_bound
 from evalkit.workflows.evaluation_steps import match
 from evalkit_engines_dask import scoring, sources
 from evalkit_engines_dask.buckets import HASH, Pieces, files_of
-from evalkit_engines_dask.data import answers_of, load_part, merge_parts, merge_types
+from evalkit_engines_dask.data import answers_of, load_part, merge_parts
 from evalkit_engines_dask.plan import Plan, Survey, Task
 from evalkit_engines_dask.responses import ResponsePart, read_part
 from evalkit_engines_dask.scoring import Scored, add_tallies, score_bucket
 from evalkit_engines_dask.sources import Calls, Source, call_with, read_calls
 from evalkit_engines_dask.store import attempt, load, save
+from evalkit_engines_dask.types import common_types
 
 MOST_ON_DRIVER = 2_000_000
 """Examples up to which the driver looks at all answers, for metrics with `prepare`."""
@@ -84,7 +85,7 @@ class Evaluation:
         if asked.options.against is not None:
             raise EvalkitError("against cannot be used with an engine")
         self._engine, self._asked, self._progress = engine, asked, progress
-        self._rows = changed_by(predictions, asked.stage)
+        self._given, self._rows = predictions, changed_by(predictions, asked.stage)
         job, system = read_job(predictions), read_system(predictions)
         self._beside = {} if job is None else dict(job.recorded)
         if system is not None:
@@ -236,8 +237,10 @@ class Evaluation:
         is_whole = bool(selection.filters) or preparation.has_plain_lines(self._rows)
         limit = None if is_whole else selection.limit
         calls = read_calls(task, parts, "data", limit)
-        how = "reading the data", 0.25, merge_types
-        found = self._run_alike(load_part, calls, *how)
+        found = self._run_alike(
+            *(load_part, calls, "reading the data", 0.25),
+            lambda parts: common_types(part.types for part in parts),
+        )
         survey = merge_parts(self._plan.asked, found, identity)
         save(task.store, f"{data}/survey", survey)
         return survey
@@ -260,7 +263,7 @@ class Evaluation:
         """Read and score the predictions."""
         parts, task = list[ResponsePart](), self._task
         if self._rows is not None and not self._engine.bucketed:
-            given = self._source.parts if self._source else [self._rows]
+            given = self._source.parts if self._source else [self._given]
             calls = read_calls(task, given, "predictions")
             parts = self._run(read_part, calls, "reading the predictions", 0.5)
             self._pieces = scoring.merge_pieces(self._source, parts)

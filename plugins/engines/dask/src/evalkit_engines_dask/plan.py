@@ -11,6 +11,7 @@ from evalkit.base.copies import COPY_COLUMNS
 from evalkit.base.jobs import Job
 from evalkit.base.terms import MetricContext
 from evalkit.examples.table import Examples
+from evalkit.plugins.bound import BoundMetric
 from evalkit.predictions.input_rows import fields_read
 from evalkit.predictions.responses import ResponseReader
 from evalkit.runs.recording import Asked
@@ -49,6 +50,11 @@ class Plan(NamedTuple):
     """Whether a run folder is written."""
     survey: Survey = None  # type: ignore[assignment]
     """What is known of all examples; None until the data were read."""
+
+    @property
+    def metrics(self) -> list[BoundMetric]:
+        """All metrics, those that one plugin computes apart."""
+        return [part for metric in self.asked.metrics for part in metric.parts()]
 
     @property
     def partition(self) -> PartitionPlan:

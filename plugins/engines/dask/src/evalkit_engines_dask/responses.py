@@ -118,17 +118,14 @@ def bucket_blocks(
         for block in _read(task, file, reader):
             rows = [*block.rows]
             ids = _ids_of(block.frame, rows, reader).drop_nulls()
-            _refuse_others(file, bucket, ids, bucket_of(ids, task.buckets))
+            buckets = bucket_of(ids, task.buckets)
+            for n in np.flatnonzero(buckets != bucket).tolist():
+                raise DataError(
+                    f"{file}: the id {ids[n]!r} is of bucket {buckets[n]}, expected "
+                    f"{bucket}, as of bucketed files. Leave out bucketed, or write "
+                    "them anew"
+                )
             yield block._replace(rows=rows).moved(start)
-
-
-def _refuse_others(file: Path, bucket: int, ids: pl.Series, buckets: Rows) -> None:
-    if (others := np.flatnonzero(buckets != bucket)).size:
-        other = int(others[0])
-        raise DataError(
-            f"{file}: the id {ids[other]!r} is of bucket {buckets[other]}, expected "
-            f"{bucket}, as of bucketed files. Leave out bucketed, or write them anew"
-        )
 
 
 def _exact_rows(block: Block, reader: ResponseReader) -> dict[int, Row]:

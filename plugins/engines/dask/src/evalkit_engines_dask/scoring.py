@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -164,7 +164,7 @@ def _match(
     columns = {"pred": alignment.predictions, **alignment.fields}
     types = {name: column.dtype for name, column in columns.items() if column.count()}
     counted = alignment.statuses.is_in(list(options.policies.counted))
-    needs_all = any(not records.takes_no_prediction(part) for part in _metrics(plan))
+    needs_all = any(not records.takes_no_prediction(part) for part in plan.metrics)
     own = Inferred(
         alignment.replications,
         types,
@@ -180,10 +180,6 @@ def _match(
     given = {"name": None, "sha256": None}
     stages = asked.stage, asked.answers, plan.job
     return Prepared(examples, alignment, given, ids, *stages), own
-
-
-def _metrics(plan: Plan) -> list[Any]:
-    return [part for metric in plan.asked.metrics for part in metric.parts()]
 
 
 def _conformed(
@@ -246,7 +242,7 @@ def _tally(
     tallies = tally_part(plan.partition, *given)
     scored = [
         records.with_outcomes(records.MetricScores(name, part, [], None), found)
-        for part in _metrics(plan)
+        for part in plan.metrics
         if (found := outcomes.get(name := part.name)) is not None
         and (records.takes_no_prediction(part) or not whole.unanswered)
     ]

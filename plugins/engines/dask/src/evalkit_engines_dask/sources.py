@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from itertools import groupby
+from itertools import accumulate, groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -128,8 +128,7 @@ def bucketed_pieces(path: Path | None) -> Pieces:
 
     if path is None or detect_format(path) is not Format.PARQUET:
         raise DataError("bucketed predictions must be files of Parquet")
-    pieces, before = [], 0
-    for number, file in enumerate(files_of(path)):
-        pieces.append((before, {number: file}))
-        before += pyarrow.parquet.read_metadata(file).num_rows
-    return pieces
+    files = files_of(path)
+    rows = [pyarrow.parquet.read_metadata(file).num_rows for file in files]
+    starts = accumulate(rows, initial=0)
+    return [(next(starts), {number: file}) for number, file in enumerate(files)]

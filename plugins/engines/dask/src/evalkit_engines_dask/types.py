@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import Any
@@ -29,12 +30,13 @@ def common_type(types: Iterable[pl.DataType]) -> pl.DataType:
 def common_types(
     parts: Iterable[Mapping[str, pl.DataType]],
 ) -> dict[str, pl.DataType]:
-    """Return the types of the columns of all parts, by name."""
-    types: dict[str, pl.DataType] = {}
+    """Return the types of the columns of all parts; texts for one without a value."""
+    types = defaultdict[str, list[pl.DataType]](list)
     for part in parts:
         for name, dtype in part.items():
-            types[name] = common_type([types.get(name, pl.Null()), dtype])
-    return types
+            types[name].append(dtype)
+    known = {name: common_type(own) for name, own in types.items()}
+    return {n: pl.String() if each == pl.Null else each for n, each in known.items()}
 
 
 def _pair(one: Any, other: Any) -> pl.DataType:

@@ -201,9 +201,7 @@ def test_workers_of_a_scheduler_are_checked_before_they_work(
             entered(Dask(scheduler=address, store=store, wait=1))
         with (
             worker(address, "--name", "w7", **odd),
-            pytest.raises(
-                EvalkitError, match=r"worker w7 .* odd: code .*, expected none"
-            ),
+            pytest.raises(EvalkitError, match=r"w7 .* odd: code .*, expected none"),
             Dask(scheduler=address, store=store) as engine,
         ):
             call(engine, operator.add, 1, 1)
@@ -211,7 +209,7 @@ def test_workers_of_a_scheduler_are_checked_before_they_work(
             with monkeypatch.context() as patch:
                 patch.setattr(cluster, "save", lambda *values: "nothing")
                 engine = Dask(scheduler=address, store=store)
-                with pytest.raises(EvalkitError, match="w8 .* the store"), engine:
+                with pytest.raises(EvalkitError, match=r"w8 .* the store"), engine:
                     call(engine, operator.add, 1, 1)
             client = distributed.Client(address, set_as_default=False)  # type: ignore[no-untyped-call]
             with client, Dask(client=client, store=store) as engine:

@@ -107,8 +107,7 @@ class Evaluation:
         asked = self._asked
         if reason := partitions.why_whole(asked):
             return self._evaluate_whole(source, reason)
-        parts, scored = self._score_all()
-        alignment = self._merge_alignments(parts, scored)
+        parts, scored, alignment = self._score_all()
         refused = alignment.refusal(asked.options.policies)
         found = self._finalize(source, alignment, [] if refused else scored)
         result = make_result(found, self._plan.model, refused)
@@ -137,7 +136,7 @@ class Evaluation:
         The examples have ids and answers only, or no rows, and the responses have no
         rows.
         """
-        return self._hints(self._merge_alignments(*self._score_all()))
+        return self._hints(self._score_all()[-1])
 
     def end(self) -> None:
         """Remove what only this evaluation needed from a store that is a folder."""
@@ -168,20 +167,24 @@ class Evaluation:
             load_split = dataset.row_function("load")
             return loaded_path(load_split(split=split, columns=None, limit=None))
 
-    def _score_all(self) -> tuple[list[ResponsePart], list[Scored]]:
-        """Read and score all parts."""
-        data: Source | None = None
+    def _score_all(self) -> tuple[list[ResponsePart], list[Scored], Alignment]:
+        """Read and score all parts, and add up what became of the responses."""
+        asked, data = self._asked, None
         try:
-            data = self._cut(self._paths[0], self._asked.dataset.pipeline)
-            self._source = self._cut(self._paths[1], self._asked.stage)
+            data = self._cut(self._paths[0], asked.dataset.pipeline)
+            self._source = self._cut(self._paths[1], asked.stage)
             self._read_data(data)
-            return self._score()
+            parts, scored = self._score()
         except DataError:
             self._check_files()
             if data is not None and data.bytes <= SMALL_BYTES:
                 # its error names the rows of the whole
-                load_examples(self._asked.dataset, self._asked.task, self._asked.split)
+                load_examples(asked.dataset, asked.task, asked.split)
             raise
+        adapters = self._plan.reader(self._plan.survey.examples).adapters
+        merged = scoring.merge_alignments(self._task, scored, parts, adapters)
+        place = preparation.place_of(self._rows)
+        return parts, scored, merged._replace(place=place)
 
     def _cut(self, path: Path | None, stage: Any) -> Source | None:
         """Hash the files of a path, and cut them into parts."""
@@ -321,13 +324,6 @@ class Evaluation:
             for arguments, name in calls
         ]
         return list(engine.gather(tasks, told))
-
-    def _merge_alignments(
-        self, parts: Sequence[ResponsePart], scored: Sequence[Scored]
-    ) -> Alignment:
-        reader = self._plan.reader(self._plan.survey.examples)
-        merged = scoring.merge_alignments(self._task, scored, parts, reader.adapters)
-        return merged._replace(place=preparation.place_of(self._rows))
 
     def _finalize(
         self, source: GivenPredictions, alignment: Alignment, scored: Sequence[Scored]

@@ -315,11 +315,17 @@ def merge_alignments(
         counts["replications"] = known[0].counts["replications"]
     undeclared = [e.undeclared for e in known] + [e.undeclared for e in parts]
     absent = [each.absent for each in known if each.counts["predictions"] > 1] or [()]
+    notices, lists = (
+        [*adapters.notices()],
+        [each.lists for each in scored if each.lists],
+    )
+    if lists:
+        notices.append(str(lists[0]._replace(number=sum(e.number for e in lists))))
     return known[0]._replace(
         problems=problems.at(np.lexsort(np.array(places).reshape(-1, 2).T[::-1])),
         counts={name: counts[name] for name in known[0].counts},
         undeclared=_total(undeclared),
-        notices=(*adapters.notices(), *_list_notices(scored)),
+        notices=tuple(notices),
         unparsed=dict(_total(each.unparsed for each in known).most_common()),
         absent=tuple(n for n in absent[0] if all(n in each for each in absent)),
     )
@@ -334,13 +340,6 @@ def merge_extractions(
     counts = _total(each.extracted for each in scored)
     counts["unique"] = len(np.unique(np.concatenate([each.texts for each in scored])))
     return recorded.Extraction.model_validate({**answers.record, **counts})
-
-
-def _list_notices(scored: Sequence[Scored]) -> list[str]:
-    """Say how many lists were predicted where answers are single values."""
-    known = [each.lists for each in scored if each.lists is not None]
-    number = sum(each.number for each in known)
-    return [str(known[0]._replace(number=number))] if known else []
 
 
 def _total(counts: Iterable[Mapping[str, int]]) -> Counter[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from evalkit.base.columns import all_named, encode
+from evalkit.base.columns import encode
 from evalkit.errors import DataError, SchemaError
 from evalkit.examples.clusters import cluster_notices
 from evalkit.examples.fingerprints import DataIdentity
@@ -70,11 +70,8 @@ def load_part(
         pl.lit(refusal is None).alias("selected") if selected is None else selected,
     )
     examples = examples._replace(frame=frame)
-    kept = examples.inputs.select(all_named(examples.kept))
-    first = frame["row"].filter(frame["selected"]).head(selection.limit or 0)
-    folder = attempt(f"{task.data}/{number}")
     files = {
-        n: save(task.store, f"{folder}/{n}", examples.at(rows))
+        n: save(task.store, attempt(f"{task.data}/{number}/{n}"), examples.at(rows))
         for n, rows in rows_by_bucket(frame["id"], task.buckets).items()
     }
     return Survey(
@@ -86,8 +83,8 @@ def load_part(
         facets_of(frame["tags"]),
         [(0, files)],
         frame.height,
-        first.to_numpy(),
-        {column.name: _values(column) for column in kept.get_columns()},
+        frame["row"].filter(frame["selected"]).head(selection.limit or 0).to_numpy(),
+        {name: _values(examples.inputs[name]) for name in examples.kept},
         refusal,
         own,
     )

@@ -96,8 +96,7 @@ def score_bucket(
     files = [(start, on_this_machine(file)) for start, file in files]
     plan = task.load()
     asked, survey = plan.asked, plan.survey
-    examples = bucket_examples(task, survey, bucket)
-    reader = plan.reader(examples)
+    reader = plan.reader(examples := bucket_examples(task, survey, bucket))
     blocks = bucket_blocks(task, bucket, files, reader)
     prepared, own = _match(plan, examples, blocks, reader, known)
     numbers = _count_numbers(plan, prepared)
@@ -108,13 +107,12 @@ def score_bucket(
     if asked.metrics and not (own.is_refused or whole.is_refused):
         tallies, scored = _tally(task, plan, prepared, crossed, whole)
     parts = Parts(asked, prepared, GroupSizes((), []), crossed, scored)
-    refused = prepared.alignment.refusal(asked.options.policies)
-    result = make_result(parts, plan.model, refused)
     alignment = prepared.alignment
+    refused = alignment.refusal(asked.options.policies)
+    result = make_result(parts, plan.model, refused)
     extracted, texts = dict[str, int](), pl.Series([], dtype=pl.String)
     if alignment.extracted is not None:
-        extracted = counts_of(alignment.extracted)
-        texts = texts_of(alignment.extracted)
+        extracted, texts = counts_of(alignment.extracted), texts_of(alignment.extracted)
     tables = dict[str, str]()
     for name, table in result.tables_by_example().items() if plan.writes else ():
         assert table is not None

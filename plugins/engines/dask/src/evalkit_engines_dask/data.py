@@ -18,12 +18,14 @@ from evalkit.examples.rows import ExampleRows
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.bound import BoundDataset
+from evalkit.reading.formats import Format, detect_format
 from evalkit.reading.json_tables import is_small
 from evalkit.runs.recording import Asked
 from evalkit.scoring.grouping import facets_of
 from evalkit.statistics.resampling import unit_keys
 from evalkit_engines_dask.buckets import files_of, rows_by_bucket
 from evalkit_engines_dask.plan import Survey, Task
+from evalkit_engines_dask.sources import on_this_machine
 from evalkit_engines_dask.store import attempt, load, save
 from evalkit_engines_dask.types import common_type, common_types, conformed, type_of
 
@@ -38,8 +40,42 @@ def load_part(
     """Load, check and convert a part of the data, and write it into buckets.
 
     The path is None, and `limit` what a dataset is asked for, where that loads rows.
-    `known` are the types of columns in the whole, once all parts were read.
+    `known` are the types of columns in the whole, once all parts were read. What is of
+    one bucket already is read again from where it lies.
     """
+    examples, refusal, own = _read(task, path, limit, known)
+    frame, limit = examples.frame, task.load().asked.options.selection.limit
+    buckets = rows_by_bucket(frame["id"], task.buckets)
+    files: dict[int, str | Path] = {}
+    is_parquet = path is not None and detect_format(path) is Format.PARQUET
+    if path and is_parquet and limit is None and len(buckets) == 1:
+        files = dict.fromkeys(buckets, path)
+    for n, rows in buckets.items() if not files else ():
+        name = attempt(f"{task.data}/{number}/{n}")
+        files[n] = save(task.store, name, examples.at(rows))
+    return Survey(
+        examples.at(np.empty(0, np.int64))._replace(
+            frame=_typed(frame, ["answer"]),
+            inputs=_typed(examples.inputs, examples.inputs.columns),
+        ),
+        examples.clustered,
+        facets_of(frame["tags"]),
+        [(0, files)],
+        frame.height,
+        frame["row"].filter(frame["selected"]).head(limit or 0).to_numpy(),
+        {name: _values(examples.inputs[name]) for name in examples.kept},
+        refusal,
+        own,
+    )
+
+
+def _read(
+    task: Task,
+    path: Path | None,
+    limit: int | None,
+    known: Mapping[str, pl.DataType] | None,
+) -> tuple[Examples, str | None, dict[str, pl.DataType]]:
+    """Read a part; return also why filters choose nothing, and the types it has."""
     own: dict[str, pl.DataType] = {}
 
     def typed(rows: ExampleRows) -> ExampleRows:
@@ -69,25 +105,7 @@ def load_part(
         pl.int_range(pl.len(), dtype=pl.Int64).alias("row"),
         pl.lit(refusal is None).alias("selected") if selected is None else selected,
     )
-    examples = examples._replace(frame=frame)
-    files = {
-        n: save(task.store, attempt(f"{task.data}/{number}/{n}"), examples.at(rows))
-        for n, rows in rows_by_bucket(frame["id"], task.buckets).items()
-    }
-    return Survey(
-        examples.at(np.empty(0, np.int64))._replace(
-            frame=_typed(frame, ["answer"]),
-            inputs=_typed(examples.inputs, examples.inputs.columns),
-        ),
-        examples.clustered,
-        facets_of(frame["tags"]),
-        [(0, files)],
-        frame.height,
-        frame["row"].filter(frame["selected"]).head(selection.limit or 0).to_numpy(),
-        {name: _values(examples.inputs[name]) for name in examples.kept},
-        refusal,
-        own,
-    )
+    return examples._replace(frame=frame), refusal, own
 
 
 def _typed(frame: pl.DataFrame, inferred: Sequence[str]) -> pl.DataFrame:
@@ -139,6 +157,7 @@ def merge_parts(
         [(n, part.pieces[0][1]) for n, part in zip(starts, parts, strict=False)],
         starts[-1],
         np.concatenate(selected)[: asked.options.selection.limit],
+        types=common_types(part.types for part in parts),
     )
 
 
@@ -174,7 +193,10 @@ def bucket_examples(task: Task, survey: Survey, bucket: int) -> Examples:
     known = survey.examples
     parts: list[Examples] = []
     for start, file in files_of(survey.pieces, bucket):
-        part: Examples = load(task.store, str(file))
+        if isinstance(file, Path):
+            part = _read(task, on_this_machine(file), None, survey.types)[0]
+        else:
+            part = load(task.store, file)
         frame = part.frame.with_columns(pl.col("row") + start)
         parts.append(part._replace(frame=frame))
     if known.answer_kind == "any-of":

@@ -236,7 +236,7 @@ class Evaluation:
         self._task = task = self._task._replace(data=data)
         if exists(join(task.store, f"{data}/survey")):
             cached: Survey = load(task.store, f"{data}/survey")
-            return cached
+            return cached.at(parts)
         is_whole = bool(selection.filters) or preparation.has_plain_lines(self._rows)
         limit = None if is_whole else selection.limit
         calls = read_calls(task, parts, "data", limit)

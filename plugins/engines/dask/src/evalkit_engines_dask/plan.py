@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, Self
 
 import polars as pl
 
@@ -89,7 +90,7 @@ class Survey(NamedTuple):
     is_clustered: bool
     facets: Sequence[str]
     pieces: Pieces
-    """Files of `Examples`."""
+    """Files of `Examples`, or of the data themselves."""
     rows: int
     selected: Rows
     """The first rows that are evaluated, as many as a limit takes; none without one."""
@@ -98,11 +99,25 @@ class Survey(NamedTuple):
     refusal: str | None = None
     """Why the filters choose no example of a part."""
     types: Mapping[str, pl.DataType] = {}
-    """Types of the columns of a part that have a value, as they were read."""
+    """Types of the columns that have a value, as they were read."""
 
     def fits(self, whole: Mapping[str, pl.DataType]) -> bool:
         """Tell whether the columns have the types that they have in the whole."""
         return self.types.items() <= whole.items()
+
+    def at(self, parts: Sequence[Path | None]) -> Self:
+        """Return it for the same parts, which may lie elsewhere now."""
+        pieces = [
+            (
+                start,
+                {
+                    n: f if isinstance(f, str) or p is None else p
+                    for n, f in own.items()
+                },
+            )
+            for (start, own), p in zip(self.pieces, parts, strict=True)
+        ]
+        return self._replace(pieces=pieces)
 
 
 class Inferred(NamedTuple):

@@ -23,7 +23,7 @@ import cloudpickle
 from evalkit.catalog import described
 from evalkit.errors import DataError, StorageError
 from evalkit.places import is_remote, join, local_file, put
-from evalkit.plugins.local_plugins import RAN, run_file
+from evalkit.plugins.local_plugins import FILE_MODULE, run_file
 
 
 def attempt(name: str) -> str:
@@ -58,7 +58,7 @@ def save(store: str, name: str, value: Any) -> str:
     files = [
         str(module.__file__)
         for each, module in [*sys.modules.items()]
-        if hasattr(module, RAN) and each.encode() in content
+        if each.startswith(FILE_MODULE) and each.encode() in content
     ]
     content = pickle.dumps(files) + content
     with written(store, name) as path:

@@ -60,9 +60,11 @@ def save(store: str, name: str, value: Any) -> str:
         for each, module in [*sys.modules.items()]
         if each.startswith(FILE_MODULE) and each.encode() in content
     ]
-    content = pickle.dumps(files) + content
-    with written(store, name) as path:
-        path.write_bytes(sha256(content).digest() + content)
+    head = pickle.dumps(files)
+    digest = sha256(head)
+    digest.update(content)
+    with written(store, name) as path, path.open("wb") as file:
+        file.writelines([digest.digest(), head, content])
     return name
 
 
@@ -75,10 +77,10 @@ def load(store: str, name: str) -> Any:
     content = path.read_bytes()
     if is_remote(store):  # the cache would hold all of the store
         Path(path.__fspath__()).unlink(missing_ok=True)
-    digest, content = content[:32], content[32:]
-    if sha256(content).digest() != digest:
+    if sha256(memoryview(content)[32:]).digest() != content[:32]:
         raise StorageError(f"{place}: is damaged. Remove it, and start again")
     stream = BytesIO(content)
+    stream.seek(32)
     for file in pickle.load(stream):
         run_file(Path(file))  # a plugin of it is in the value
     return pickle.load(stream)

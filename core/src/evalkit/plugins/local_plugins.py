@@ -34,9 +34,6 @@ DECLARED = "declared in"
 RAN = "__evalkit_ran__"
 """Name in a module of a file that no package holds: the bytes that ran."""
 
-FILE_MODULE = "evalkit_file_"
-"""How the names of these modules begin."""
-
 _TABLE = "tool.evalkit.plugins"
 _MAY_DECLARE = re.compile(rb"\bevalkit[\"']?\s*(?:\]|=|\.\s*[\"']?plugins)")
 """As in the ways to write the table; most files need not be read as TOML."""
@@ -241,7 +238,7 @@ def run_file(path: Path) -> ModuleType:
         ) from None
     _allow_imports_beside(path.resolve())
     digest = hashlib.sha256(str(path.resolve()).encode() + content).hexdigest()[:12]
-    name = f"{FILE_MODULE}{digest}"
+    name = f"evalkit_file_{digest}"
     known = sys.modules.get(name)
     if known is not None:
         return known

@@ -23,7 +23,7 @@ import cloudpickle
 from evalkit.catalog import described
 from evalkit.errors import DataError, StorageError
 from evalkit.places import is_remote, join, local_file, put
-from evalkit.plugins.local_plugins import FILE_MODULE, run_file
+from evalkit.plugins.local_plugins import run_file
 
 
 def attempt(name: str) -> str:
@@ -55,10 +55,10 @@ def save(store: str, name: str, value: Any) -> str:
     except Exception as error:  # a value may raise anything
         text = f"{name}: a value cannot be sent to workers: {described(error)}"
         raise DataError(text) from error
-    files = [
+    files = [  # modules of files, by the names that core gives them
         str(module.__file__)
         for each, module in [*sys.modules.items()]
-        if each.startswith(FILE_MODULE) and each.encode() in content
+        if each.startswith("evalkit_file_") and each.encode() in content
     ]
     head = pickle.dumps(files)
     digest = sha256(head)

@@ -37,7 +37,7 @@ def test_parts_give_the_scores_of_the_whole(seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_parts")
-@pytest.mark.parametrize("seed", range(20, 60))
+@pytest.mark.parametrize("seed", range(20, 40))
 def test_all_metrics_give_the_scores_of_the_whole(seed: int, tmp_path: Path) -> None:
     check(tmp_path, seed)
 
@@ -68,7 +68,7 @@ def test_dask_gives_the_scores_of_one_process(workers: int, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_scores_do_not_depend_on_the_order_of_rows(seed: int, tmp_path: Path) -> None:
     found = []
     for is_shuffled in (False, True):

@@ -41,7 +41,7 @@ DISTRIBUTIONS = {
     "commands/perturb": 3_005,
     "commands/publish": 290,
     "commands/site": 1_300,
-    "engines/dask": 2_320,
+    "engines/dask": 2_199,
     "metrics/mathematics": 375,
     "models/base": 6_080,
     "services/server": 4_500,

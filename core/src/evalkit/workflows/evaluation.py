@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -236,35 +236,35 @@ def evaluate_with(
     Raises:
         EvalkitError: For the reasons for which `evaluate` raises.
     """
-    if engine is not None:
-        given: Result = chosen_engine(engine, registry).evaluate(
-            *(dataset, predictions, options),
-            **dict(model=model, task=task, out=out, registry=registry),
-            **dict(progress=progress, cancelled=cancelled),
-        )
-        if not given.part_files or given.path is None:
-            return given
-        stored = read_run(given.path)  # which reads the tables that lie in parts
-        stored.perturbed = given.perturbed
-        stored.record_warnings(given.warnings)
-        return stored
     started, here = time.time(), WorkingFolder()
     registry, progress = registry or Registry(), cancelling(progress, cancelled)
     watchers = Observers(registry, options.observers)
     with (
         watchers.told_of_failure(dataset),
         open_predictions(predictions, options, progress) as source,
+        ExitStack() as stack,
     ):
         check_place(out)
         rows, options = source.predictions, source.options
         asked = bind(dataset, task, rows, options, registry, watchers)
         model = model or source.model
-        result, refused, hints = evaluate_bound(asked, source, model, progress)
+        if engine is None:
+            result, refused, hints = evaluate_bound(asked, source, model, progress)
+        else:
+            run = chosen_engine(engine, registry).evaluation(
+                *(asked, rows, model, progress, out is not None)
+            )
+            result, refused, hints = stack.enter_context(run).evaluate(source)
         result.record_time(started, time.time() - started)
         if moved := here.restore():
             result.record_warnings([moved])
         conclude(result, refused, asked, hints, watchers, progress, out)
+    if not result.part_files or result.path is None:
         return result
+    stored = read_run(result.path)  # which reads the tables that lie in parts
+    stored.perturbed = result.perturbed
+    stored.record_warnings(result.warnings)
+    return stored
 
 
 def evaluate_bound(

@@ -186,7 +186,7 @@ def worker(address: str, *options: str, **variables: str) -> Iterator[int]:
 
 
 @pytest.mark.slow
-def test_workers_of_a_scheduler_are_checked_when_they_join(
+def test_workers_of_a_scheduler_are_checked_before_they_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     info = tmp_path / "odd-1.dist-info"
@@ -201,16 +201,16 @@ def test_workers_of_a_scheduler_are_checked_when_they_join(
             entered(Dask(scheduler=address, store=store, wait=1))
         with (
             worker(address, "--name", "w7", **odd),
-            pytest.raises(
-                EvalkitError, match=r"worker w7 .* odd: code .*, expected none"
-            ),
+            pytest.raises(EvalkitError, match=r"w7 .* odd: code .*, expected none"),
+            Dask(scheduler=address, store=store) as engine,
         ):
-            entered(Dask(scheduler=address, store=store))
+            call(engine, operator.add, 1, 1)
         with worker(address, "--name", "w8"):
             with monkeypatch.context() as patch:
                 patch.setattr(cluster, "save", lambda *values: "nothing")
-                with pytest.raises(EvalkitError, match=r"worker w8 .* read the store"):
-                    entered(Dask(scheduler=address, store=store))
+                engine = Dask(scheduler=address, store=store)
+                with pytest.raises(EvalkitError, match=r"w8 .* the store"), engine:
+                    call(engine, operator.add, 1, 1)
             client = distributed.Client(address, set_as_default=False)  # type: ignore[no-untyped-call]
             with client, Dask(client=client, store=store) as engine:
                 with worker(address, "--resources", "gpu=1"):

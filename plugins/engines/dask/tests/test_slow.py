@@ -18,7 +18,7 @@ from evalkit_engines_dask.cluster import Dask
 
 from .worlds import Plain
 
-pytestmark = pytest.mark.xdist_group("dask")
+pytestmark = [pytest.mark.xdist_group("dask"), pytest.mark.slow]
 
 CODE = '''
 import os
@@ -182,7 +182,6 @@ def judged(folder: Path, server: ModelServer, **arguments: Any) -> evalkit.Resul
     return evaluated(folder, 160, columns=columns, **arguments)
 
 
-@pytest.mark.slow
 def test_limits_of_a_judge_hold_for_all_workers(
     engine: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -390,14 +390,12 @@ class Plain(Engine):
         self.bucketed = bucketed
         self.parts, self.store, self.random = parts, str(store), Random(seed)
 
-    def submit(  # type: ignore[override]
-        self, function: Any, arguments: Any, name: str, resources: Any
-    ) -> bytes:
+    def submit(self, function: Any, arguments: Any, name: str, resources: Any) -> bytes:
         """Pickle a call, as other engines do."""
         assert name
         return pickle.dumps((function, arguments))
 
-    def gather(  # type: ignore[override]
+    def gather(
         self, tasks: Sequence[bytes], done: Callable[[int, Any], None]
     ) -> list[Any]:
         """Call them; the results of lost attempts are thrown away."""

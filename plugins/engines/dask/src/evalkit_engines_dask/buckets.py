@@ -6,16 +6,13 @@ The hash is XXH64 with the seed 42 of the id as UTF-8, as a signed number: the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 import polars_hash
 from numpy.typing import NDArray
-
-from evalkit_engines_dask.store import attempt, save
 
 HASH = "xxh64-42"
 """Name of the hash, for keys of caches."""
@@ -42,15 +39,12 @@ def bucket_of(ids: pl.Series, buckets: int) -> Rows:
     return np.asarray(signed % buckets, dtype=np.int64)
 
 
-def write_buckets(
-    store: str, name: str, bucket: Rows, piece: Callable[[Rows], Any]
-) -> dict[int, str]:
-    """Write the piece of each bucket, made of its rows; return the files by bucket."""
-    folder = attempt(name)
+def rows_by_bucket(ids: pl.Series, buckets: int) -> dict[int, Rows]:
+    """Return the rows of each bucket that has some, by the ids of all rows."""
+    bucket = bucket_of(ids, buckets)
     order = np.argsort(bucket, kind="stable")
     numbers, starts = np.unique(bucket[order], return_index=True)
-    chosen = zip(numbers.tolist(), np.split(order, starts[1:]), strict=False)
-    return {n: save(store, f"{folder}/{n}", piece(rows)) for n, rows in chosen}
+    return dict(zip(numbers.tolist(), np.split(order, starts[1:]), strict=False))
 
 
 def files_of(pieces: Pieces, bucket: int) -> list[tuple[int, str | Path]]:

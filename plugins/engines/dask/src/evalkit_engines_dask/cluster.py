@@ -23,11 +23,10 @@ from evalkit.errors import EvalkitError
 from evalkit.places import is_remote
 from evalkit_engines_dask.engine import Engine, LostWorkerError
 from evalkit_engines_dask.local import local_cluster
-from evalkit_engines_dask.store import attempt, save
-from evalkit_engines_dask.workers import check, describe, run
+from evalkit_engines_dask.store import save
+from evalkit_engines_dask.workers import describe, run
 
 _LOOK = 0.5  # seconds between two looks at the workers
-_PENDING = object()
 
 
 def _quantities(value: Any) -> Any:
@@ -38,7 +37,9 @@ def _quantities(value: Any) -> Any:
 
 
 @dataclass(eq=False)
-class _Task:
+class Call:
+    """A call of a function, which waits or was sent to a worker."""
+
     name: str
     request: bytes
     resources: Mapping[str, float]
@@ -93,18 +94,29 @@ class Dask(Engine):
         self.resources, self.store = given.resources, given.store
         self.parts, self.bucketed = given.parts, given.bucketed
         self._given, self._stack = client, ExitStack()
-        self._waiting, self._sent = deque[_Task](), list[_Task]()
+        self._waiting, self._sent = deque[Call](), list[Call]()
 
     def __enter__(self) -> Self:
-        """Start or join the workers, and check them."""
+        """Start or join the workers, and wait for the first."""
+        given = self.parameters
+        if (self._given or given.scheduler) and (given.workers or not given.store):
+            raise EvalkitError(
+                "a scheduler has its workers, and needs a store that they can write"
+            )
         with ExitStack() as self._stack:
-            given = self.parameters
-            if (self._given or given.scheduler) and (given.workers or not given.store):
-                raise EvalkitError(
-                    "a scheduler has its workers, and needs a store that they can write"
-                )
-            self._join(self._given or self._connect())
+            self._client = self._given or self._connect()
+            _refuse_open(self._client.scheduler.address, given.insecure)
+            self.lost, self._seen = 0, dict[str, Any]()
+            self._looked, self._missing = 0.0, 0
+            token = f"facts-{secrets.token_hex(16)}"
+            if not is_remote(self.store):
+                self.store = str(Path(self.store).resolve())
+                self._stack.callback(Path(self.store, token).unlink, missing_ok=True)
+            self._facts = self.store, save(self.store, token, describe())
+            while not self._count({}):
+                time.sleep(_LOOK)
             self._stack = self._stack.pop_all()
+        self.is_running = True
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -138,43 +150,18 @@ class Dask(Engine):
             ) from error
         return client
 
-    def _join(self, client: Any) -> None:
-        """Wait for a worker, and check all that are there."""
-        _refuse_open(client.scheduler.address, self.parameters.insecure)
-        if not is_remote(self.store):
-            self.store = str(Path(self.store).resolve())
-        self._client, self.lost, self._seen = client, 0, dict[str, Any]()
-        self._looked, self._missing = 0.0, 0
-        token = secrets.token_hex(16)
-        name = save(self.store, attempt("check"), (token, describe()))
-        if not is_remote(self.store):
-            self._stack.callback(Path(self.store, name).unlink, missing_ok=True)
-        self._check = self.store, name, token
-        while not self._count({}):
-            time.sleep(_LOOK)
-        try:
-            replies = client.run(check, *self._check, on_error="return")
-        except OSError as error:
-            raise self._lost_scheduler(error) from error
-        for address, reply in replies.items():
-            if reply and not isinstance(reply, OSError):  # of a worker that is gone
-                text = reply if isinstance(reply, str) else described(reply)
-                worker = self._seen.get(address, {}).get("name")
-                raise EvalkitError(f"worker {worker} at {address}: {text}")
-        self.is_running = True
-
     def submit(
         self,
         function: Callable[..., Any],
         arguments: tuple[Any, ...],
         name: str,
         resources: Mapping[str, float],
-    ) -> _Task:
+    ) -> Call:
         """Start a call on any worker, as soon as one is free."""
         if not self.is_running:
             raise EvalkitError("the engine is not started: use it in a with statement")
         try:
-            task = _Task(name, pickle.dumps((function, arguments)), resources)
+            task = Call(name, pickle.dumps((function, arguments)), resources)
         except Exception as error:  # an argument may raise anything
             raise EvalkitError(f"{name}: cannot be sent: {described(error)}") from error
         if resources and not self._count(resources):
@@ -188,7 +175,7 @@ class Dask(Engine):
         return task
 
     def gather(
-        self, tasks: Sequence[_Task], done: Callable[[int, Any], None]
+        self, tasks: Sequence[Call], done: Callable[[int, Any], None]
     ) -> list[Any]:
         """Wait for tasks, and return their values in order."""
         places = {task: place for place, task in enumerate(tasks)}
@@ -199,21 +186,23 @@ class Dask(Engine):
                 ended = [each for each in self._sent if each.future.done()]
                 ended = [each for each in ended if each in places] or self._pause()
                 for task in ended:
-                    if (value := self._value(task)) is not _PENDING:
-                        self._sent.remove(task)
-                        values[place := places.pop(task)] = value
-                        done(place, value)
+                    try:
+                        value = self._value(task)
+                    except TimeoutError:  # the worker that has it is gone
+                        continue
+                    self._sent.remove(task)
+                    values[place := places.pop(task)] = value
+                    done(place, value)
         except BaseException:
             self.cancel(tasks)
             raise
         return values
 
-    def _pause(self) -> list[_Task]:
+    def _pause(self) -> list[Call]:
         """Wait a moment, or until a task ends."""
         from distributed import CancelledError, wait
 
-        for task in self._sent[:1]:
-            self._count(task.resources)
+        self._count(self._sent[0].resources if self._sent else {})
         running = [task.future for task in self._sent if not task.future.done()]
         if not running:
             time.sleep(_LOOK)
@@ -221,7 +210,7 @@ class Dask(Engine):
             wait(running, _LOOK, return_when="FIRST_COMPLETED")  # type: ignore[no-untyped-call]
         return []
 
-    def cancel(self, tasks: Sequence[_Task]) -> None:
+    def cancel(self, tasks: Sequence[Call]) -> None:
         """Stop tasks and forget them."""
         gone = set(tasks)
         self._waiting = deque(task for task in self._waiting if task not in gone)
@@ -236,12 +225,12 @@ class Dask(Engine):
         while self._waiting and running < self._count(self._waiting[0].resources):
             task = self._waiting.popleft()
             needed = dict(task.resources) or None
-            arguments = run, task.request, *self._check
+            arguments = run, task.request, *self._facts
             task.future = self._client.submit(*arguments, resources=needed, pure=False)
             self._sent.append(task)
             running += 1
 
-    def _value(self, task: _Task) -> Any:
+    def _value(self, task: Call) -> Any:
         """Return what a task returned, or raise what it raised, by its name."""
         from distributed import CancelledError
         from distributed.scheduler import KilledWorker
@@ -259,7 +248,7 @@ class Dask(Engine):
             ) from error
         except Exception as error:
             if isinstance(error, TimeoutError) and task.future.status != "error":
-                return _PENDING  # the worker that has it is gone
+                raise
             raise EvalkitError(f"{task.name}: {described(error)}") from error
 
     def _count(self, resources: Mapping[str, float]) -> int:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from evalkit.base.columns import all_named, encode
+from evalkit.base.columns import encode
 from evalkit.errors import DataError, SchemaError
 from evalkit.examples.clusters import cluster_notices
 from evalkit.examples.fingerprints import DataIdentity
@@ -19,36 +18,16 @@ from evalkit.examples.rows import ExampleRows
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.bound import BoundDataset
+from evalkit.reading.formats import Format, detect_format
 from evalkit.reading.json_tables import is_small
+from evalkit.runs.recording import Asked
 from evalkit.scoring.grouping import facets_of
 from evalkit.statistics.resampling import unit_keys
-from evalkit_engines_dask.buckets import Rows, bucket_of, files_of, write_buckets
+from evalkit_engines_dask.buckets import files_of, rows_by_bucket
 from evalkit_engines_dask.plan import Survey, Task
-from evalkit_engines_dask.store import load
-from evalkit_engines_dask.types import common_type, conformed, conformed_frame, type_of
-
-LAST = int(np.iinfo(np.int64).max)
-"""A number after those of all rows and lines."""
-
-
-class DataPart(NamedTuple):
-    """What a part of the data holds, and what core inferred from it."""
-
-    examples: Examples
-    """Without a row; a column without a value has the type Null."""
-    rows: int
-    files: Mapping[int, str]
-    """Files of `Examples`, by bucket."""
-    is_clustered: bool
-    facets: Sequence[str]
-    values: Mapping[str, pl.Series]
-    """The distinct values of columns that a run may keep, repeated ones twice."""
-    selected: Rows
-    """The first rows that are evaluated, as many as a limit can take."""
-    refusal: str | None
-    """Why the filters choose no example."""
-    types: Mapping[str, pl.DataType]
-    """Types of its columns as they were read; Null for one without a value."""
+from evalkit_engines_dask.sources import on_this_machine
+from evalkit_engines_dask.store import attempt, load, save
+from evalkit_engines_dask.types import common_type, common_types, conformed, type_of
 
 
 def load_part(
@@ -56,17 +35,53 @@ def load_part(
     number: int,
     path: Path | None,
     limit: int | None,
-    types: Mapping[str, pl.DataType],
-) -> DataPart:
+    known: Mapping[str, pl.DataType] | None,
+) -> Survey:
     """Load, check and convert a part of the data, and write it into buckets.
 
     The path is None, and `limit` what a dataset is asked for, where that loads rows.
+    `known` are the types of columns in the whole, once all parts were read. What is of
+    one bucket already is read again from where it lies.
     """
-    found: dict[str, pl.DataType] = {}
+    examples, refusal, own = _read(task, path, limit, known)
+    frame, limit = examples.frame, task.load().asked.options.selection.limit
+    buckets = rows_by_bucket(frame["id"], task.buckets)
+    files: dict[int, str | Path] = {}
+    is_parquet = path is not None and detect_format(path) is Format.PARQUET
+    if path and is_parquet and limit is None and len(buckets) == 1:
+        files = dict.fromkeys(buckets, path)
+    for n, rows in buckets.items() if not files else ():
+        name = attempt(f"{task.data}/{number}/{n}")
+        files[n] = save(task.store, name, examples.at(rows))
+    return Survey(
+        examples.at(np.empty(0, np.int64))._replace(
+            frame=_typed(frame, ["answer"]),
+            inputs=_typed(examples.inputs, examples.inputs.columns),
+        ),
+        examples.clustered,
+        facets_of(frame["tags"]),
+        [(0, files)],
+        frame.height,
+        frame["row"].filter(frame["selected"]).head(limit or 0).to_numpy(),
+        {name: _values(examples.inputs[name]) for name in examples.kept},
+        refusal,
+        own,
+    )
+
+
+def _read(
+    task: Task,
+    path: Path | None,
+    limit: int | None,
+    known: Mapping[str, pl.DataType] | None,
+) -> tuple[Examples, str | None, dict[str, pl.DataType]]:
+    """Read a part; return also why filters choose nothing, and the types it has."""
+    own: dict[str, pl.DataType] = {}
 
     def typed(rows: ExampleRows) -> ExampleRows:
         columns = {column.name: column for column in rows.frame.get_columns()}
-        found.update({name: type_of(column) for name, column in columns.items()})
+        own.update({n: column.dtype for n, column in columns.items() if column.count()})
+        types = known or {}
         others = [n for n, c in columns.items() if c.dtype != types.get(n, c.dtype)]
         texts = {n: columns[n].to_list() for n in others if types[n] == pl.String}
         frame = rows.frame.with_columns(conformed(columns[n], types[n]) for n in others)
@@ -90,34 +105,7 @@ def load_part(
         pl.int_range(pl.len(), dtype=pl.Int64).alias("row"),
         pl.lit(refusal is None).alias("selected") if selected is None else selected,
     )
-    examples = examples._replace(frame=frame)
-    kept = examples.inputs.select(all_named(examples.kept))
-    first = frame["row"].filter(frame["selected"]).head(selection.limit or 0)
-    bucket = bucket_of(frame["id"], task.buckets)
-    return DataPart(
-        examples.at(np.empty(0, np.int64))._replace(
-            frame=_typed(frame, ["answer"]),
-            inputs=_typed(examples.inputs, examples.inputs.columns),
-        ),
-        frame.height,
-        write_buckets(task.store, f"{task.data}/{number}", bucket, examples.at),
-        examples.clustered,
-        facets_of(frame["tags"]),
-        {column.name: _values(column) for column in kept.get_columns()},
-        first.to_numpy(),
-        refusal,
-        found,
-    )
-
-
-def common_types(parts: Sequence[DataPart]) -> dict[str, pl.DataType]:
-    """Return the types that columns have in the whole where parts differ."""
-    return dict(_merged(pl.DataFrame(schema=part.types) for part in parts).schema)
-
-
-def differ(types: Mapping[str, pl.DataType], whole: Mapping[str, pl.DataType]) -> bool:
-    """Tell whether a column with values has another type than in the whole."""
-    return any(dtype not in (pl.Null, whole[name]) for name, dtype in types.items())
+    return examples._replace(frame=frame), refusal, own
 
 
 def _typed(frame: pl.DataFrame, inferred: Sequence[str]) -> pl.DataFrame:
@@ -133,13 +121,12 @@ def _values(column: pl.Series) -> pl.Series:
 
 
 def merge_parts(
-    task: Task, parts: Sequence[DataPart], identity: DataIdentity | None
+    asked: Asked, parts: Sequence[Survey], identity: DataIdentity | None
 ) -> Survey:
     """Merge what core inferred from the parts of the data, in their order.
 
     The identity is None where the only part says it.
     """
-    asked = task.load().asked
     refusals = [part.refusal for part in parts if part.refusal]
     if len(refusals) == len(parts):
         raise DataError(refusals[0])
@@ -152,30 +139,25 @@ def merge_parts(
     notices += tag_notices(asked.dataset, asked.task, columns)
     if any(each.answer_kind == "any-of" for each in known):
         known = [*map(_widened, known)]
-    offsets = np.cumsum([0, *(part.rows for part in parts)]).tolist()
-    last, limit = LAST, asked.options.selection.limit
-    if limit is not None:
-        numbers = (n + part.selected for n, part in zip(offsets, parts, strict=False))
-        last = int(np.concatenate([*numbers])[:limit][-1])
+    starts = np.cumsum([0, *(part.rows for part in parts)]).tolist()
+    selected = [n + part.selected for n, part in zip(starts, parts, strict=False)]
     examples = known[0]._replace(
-        frame=_merged(each.frame for each in known),
-        inputs=_merged(each.inputs for each in known),
-        nested=_nested(known),
+        frame=pl.DataFrame(schema=common_types(each.frame.schema for each in known)),
+        inputs=pl.DataFrame(schema=common_types(each.inputs.schema for each in known)),
+        nested={name: () for each in known for name in each.nested},
         identity=identity,
         notices=tuple(notices),
         data_columns=columns,
-        choices=next(
-            (c for c in (each.choices for each in known) if c is not None), None
-        ),
         kept=_kept(parts, asked.dataset),
     )
     return Survey(
         examples,
         any(part.is_clustered for part in parts),
         sorted({facet for part in parts for facet in part.facets}),
-        [*zip(offsets, (part.files for part in parts), strict=False)],
-        offsets[-1],
-        last,
+        [(n, part.pieces[0][1]) for n, part in zip(starts, parts, strict=False)],
+        starts[-1],
+        np.concatenate(selected)[: asked.options.selection.limit],
+        types=common_types(part.types for part in parts),
     )
 
 
@@ -187,28 +169,7 @@ def _widened(examples: Examples) -> Examples:
     return examples._replace(frame=frame, answer_kind="any-of")
 
 
-def _merged(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Return no row, with the columns of all parts in their common types."""
-    types: dict[str, pl.DataType] = {}
-    for frame in frames:
-        for name, dtype in frame.schema.items():
-            types[name] = common_type([types.get(name, pl.Null()), dtype])
-    known = {n: pl.String() if each == pl.Null else each for n, each in types.items()}
-    return pl.DataFrame(schema=known)
-
-
-def _nested(parts: Sequence[Examples]) -> Mapping[str, Sequence[object]]:
-    """Name the columns that hold other values as JSON text, in one part or in all."""
-    names = {name for each in parts for name in each.nested}
-    merged = _merged(each.inputs for each in parts).schema
-    for each in parts:
-        for name, dtype in each.inputs.schema.items():
-            if merged[name] == pl.String and dtype not in (pl.String, pl.Null):
-                names.add(name)
-    return {name: () for name in sorted(names)}
-
-
-def _kept(parts: Sequence[DataPart], dataset: BoundDataset) -> tuple[str, ...]:
+def _kept(parts: Sequence[Survey], dataset: BoundDataset) -> tuple[str, ...]:
     """Return the columns that a run of all parts keeps."""
     if dataset.keep is not None:
         return tuple(dataset.keep)
@@ -232,16 +193,21 @@ def bucket_examples(task: Task, survey: Survey, bucket: int) -> Examples:
     known = survey.examples
     parts: list[Examples] = []
     for start, file in files_of(survey.pieces, bucket):
-        part: Examples = load(task.store, str(file))
+        if isinstance(file, Path):
+            part = _read(task, on_this_machine(file), None, survey.types)[0]
+        else:
+            part = load(task.store, file)
         frame = part.frame.with_columns(pl.col("row") + start)
         parts.append(part._replace(frame=frame))
     if known.answer_kind == "any-of":
         parts = [*map(_widened, parts)]
-    frames = [conformed_frame(each.frame, known.frame.schema) for each in parts]
-    inputs = [conformed_frame(each.inputs, known.inputs.schema) for each in parts]
+    frames = [known.frame, *(each.frame for each in parts)]
+    inputs = [known.inputs, *(each.inputs for each in parts)]
     options = [each.choices for each in parts if each.choices is not None]
-    is_taken = pl.col("selected") & (pl.col("row") <= survey.last)
-    frame = pl.concat([known.frame, *frames]).with_columns(is_taken)
+    frame = pl.concat(frames, how="diagonal_relaxed")
+    if survey.selected.size:
+        is_taken = pl.col("selected") & (pl.col("row") <= survey.selected[-1])
+        frame = frame.with_columns(is_taken)
     _refuse_repeated(frame)
     if survey.is_clustered and frame["cluster"].null_count():
         # of parts without a copy: each example is its own original
@@ -249,7 +215,7 @@ def bucket_examples(task: Task, survey: Survey, bucket: int) -> Examples:
         frame = frame.with_columns(pl.col("cluster").fill_null(pl.Series(own)))
     return known._replace(
         frame=frame,
-        inputs=pl.concat([known.inputs, *inputs]),
+        inputs=pl.concat(inputs, how="diagonal_relaxed"),
         nested={
             name: [value for each in parts for value in _values_of(each, name)]
             for name in known.nested
@@ -268,19 +234,17 @@ def _values_of(examples: Examples, name: str) -> Sequence[object]:
 
 
 def _refuse_repeated(frame: pl.DataFrame) -> None:
-    repeated = frame.filter(pl.col("id").is_duplicated())
+    repeated = frame.filter(pl.col("id").is_duplicated()).sort("id", "row")
     if repeated.height:
-        uid = repeated["id"][0]
-        first, second = repeated.filter(pl.col("id") == uid)["row"].sort()[:2]
+        (uid, first), (_, second) = repeated[:2].select("id", "row").rows()
         raise SchemaError(
             f"the data: example {second + 1}: uid {uid!r} was given before, at example "
             f"{first + 1}; each example needs an id of its own"
         )
 
 
-def answers_of(task: Task, survey: Survey, *, is_all: bool = False) -> pl.DataFrame:
-    """Read id and answer of the selected examples, or all, in the order of the data."""
+def answers_of(task: Task, survey: Survey) -> pl.DataFrame:
+    """Read id and answer of all examples, in the order of the data."""
     parts = (bucket_examples(task, survey, n).frame for n in range(task.buckets))
-    chosen = pl.lit(is_all) | pl.col("selected")
-    rows = [frame.filter(chosen).select("id", "answer", "row") for frame in parts]
+    rows = [frame.select("id", "answer", "selected", "row") for frame in parts]
     return pl.concat(rows).sort("row").drop("row")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from evalkit.catalog import Kind
@@ -11,9 +11,9 @@ from evalkit.errors import EvalkitError
 from evalkit.hookspecs import hookspec
 
 if TYPE_CHECKING:
-    from evalkit import Result
     from evalkit.examples.table import Examples
     from evalkit.predictions.alignment import Alignment
+    from evalkit_engines_dask.evaluation import Evaluation
 
 
 class LostWorkerError(EvalkitError):
@@ -95,11 +95,6 @@ class Engine:
     is_running: bool = False
     """Whether it was entered."""
 
-    if TYPE_CHECKING:
-        submit: Callable[..., Any]
-        gather: Callable[..., list[Any]]
-        cancel: Callable[[Sequence[Any]], None]
-
     def __enter__(self) -> Self:
         """Start or join the workers."""
         return self
@@ -107,19 +102,22 @@ class Engine:
     def __exit__(self, *_: object) -> None:
         """Stop what was started."""
 
-    def evaluate(self, *arguments: Any, **options: Any) -> Result:
-        """Do what `evalkit.evaluate_with` does, in parts."""
-        from evalkit_engines_dask.evaluation import evaluate_on
+    @contextmanager
+    def evaluation(self, *arguments: Any) -> Iterator[Evaluation]:
+        """Enter an evaluation in parts: the arguments are those of `Evaluation`."""
+        from evalkit_engines_dask.evaluation import Evaluation
 
-        with nullcontext() if self.is_running else self:
-            return evaluate_on(self, *arguments, **options)
+        with ExitStack() as stack:
+            if not self.is_running:
+                stack.enter_context(self)
+            run = Evaluation(self, *arguments)
+            stack.callback(run.end)
+            yield run
 
     def match(self, *arguments: Any) -> tuple[Examples, Alignment]:
         """Match predictions with examples in parts, for `evalkit.validate_with`."""
-        from evalkit_engines_dask.evaluation import match_on
-
-        with nullcontext() if self.is_running else self:
-            return match_on(self, *arguments)
+        with self.evaluation(*arguments) as run:
+            return run.match()
 
 
 ENGINES = Kind(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, Self
 
 import polars as pl
 
@@ -11,11 +12,12 @@ from evalkit.base.copies import COPY_COLUMNS
 from evalkit.base.jobs import Job
 from evalkit.base.terms import MetricContext
 from evalkit.examples.table import Examples
+from evalkit.plugins.bound import BoundMetric
 from evalkit.predictions.input_rows import fields_read
 from evalkit.predictions.responses import ResponseReader
 from evalkit.runs.recording import Asked
 from evalkit.workflows.partitions import PartitionPlan
-from evalkit_engines_dask.buckets import Pieces
+from evalkit_engines_dask.buckets import Pieces, Rows
 from evalkit_engines_dask.store import load_once
 
 
@@ -26,8 +28,6 @@ class Task(NamedTuple):
     folder: str
     """Folder of this evaluation, which is removed at its end."""
     buckets: int = 0
-    is_bucketed: bool = False
-    """Whether each file of predictions holds one bucket."""
     plan: str = ""
     """File of the `Plan`."""
     data: str = ""
@@ -51,6 +51,11 @@ class Plan(NamedTuple):
     """Whether a run folder is written."""
     survey: Survey = None  # type: ignore[assignment]
     """What is known of all examples; None until the data were read."""
+
+    @property
+    def metrics(self) -> list[BoundMetric]:
+        """All metrics, those that one plugin computes apart."""
+        return [part for metric in self.asked.metrics for part in metric.parts()]
 
     @property
     def partition(self) -> PartitionPlan:
@@ -78,16 +83,41 @@ class Plan(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What core infers of all examples, found in all parts of the data and merged."""
+    """What core infers of the examples of a part of the data, or of all."""
 
     examples: Examples
-    """Without a row; the frame has columns `row` and `selected` too."""
+    """Without a row; in a part a column without a value has the type Null."""
     is_clustered: bool
     facets: Sequence[str]
     pieces: Pieces
+    """Files of `Examples`, or of the data themselves."""
     rows: int
-    last: int
-    """Number of the last example that a limit takes."""
+    selected: Rows
+    """The first rows that are evaluated, as many as a limit takes; none without one."""
+    values: Mapping[str, pl.Series] = {}
+    """Of a part, the distinct values of columns that a run may keep, some twice."""
+    refusal: str | None = None
+    """Why the filters choose no example of a part."""
+    types: Mapping[str, pl.DataType] = {}
+    """Types of the columns that have a value, as they were read."""
+
+    def fits(self, whole: Mapping[str, pl.DataType]) -> bool:
+        """Tell whether the columns have the types that they have in the whole."""
+        return self.types.items() <= whole.items()
+
+    def at(self, parts: Sequence[Path | None]) -> Self:
+        """Return it for the same parts, which may lie elsewhere now."""
+        pieces = [
+            (
+                start,
+                {
+                    n: f if isinstance(f, str) or p is None else p
+                    for n, f in own.items()
+                },
+            )
+            for (start, own), p in zip(self.pieces, parts, strict=True)
+        ]
+        return self._replace(pieces=pieces)
 
 
 class Inferred(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -12,15 +12,17 @@ import polars as pl
 
 from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS, read_id
 from evalkit.errors import DataError
+from evalkit.places import join
 from evalkit.predictions.kept_responses import keep_responses
 from evalkit.predictions.preparation import Predictions, changed_by, read_responses
 from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.formats import Format, detect_format
 from evalkit.reading.rows import Block, Row
-from evalkit_engines_dask.buckets import Rows, bucket_of, write_buckets
+from evalkit.runs.folders import RESPONSES_FILE
+from evalkit_engines_dask.buckets import Rows, bucket_of, rows_by_bucket
 from evalkit_engines_dask.data import answers_of
 from evalkit_engines_dask.plan import Task
-from evalkit_engines_dask.store import attempt, load, written
+from evalkit_engines_dask.store import attempt, load, save, written
 
 
 class ResponsePart(NamedTuple):
@@ -32,8 +34,8 @@ class ResponsePart(NamedTuple):
     files: Mapping[int, str]
     """Files of lists of `Piece`, by bucket."""
     undeclared: Counter[str]
-    kept: str | None
-    """File of the rows as they came; None where a run does not keep them."""
+    kept: dict[str, str]
+    """File of the rows as they came, by its name in the run; empty for none."""
 
 
 class Piece(NamedTuple):
@@ -57,7 +59,7 @@ class Piece(NamedTuple):
         kept = {name: value for name, value in values.items() if value is not None}
         return Row(int(self.lines[index]), kept)
 
-    def some(self, rows: Rows) -> Piece:
+    def at(self, rows: Rows) -> Piece:
         """Return some rows; the numbers of the others follow those of the frame."""
         height = self.frame.height
         columns, others = rows[rows < height], rows[rows >= height] - height
@@ -75,27 +77,21 @@ def read_part(task: Task, number: int, predictions: Predictions) -> ResponsePart
     plan = task.load()
     reader = plan.reader(plan.survey.examples)
     undeclared: Counter[str] = Counter()
-    pieces, ids, last = [], [], 0
+    pieces, count, last = defaultdict[int, list[Piece]](list), 0, 0
     for block in _read(task, predictions, reader):
         undeclared.update(block.undeclared)
         exact = _exact_rows(block, reader) if block.frame.height else {}
         piece = Piece(block.frame, block.lines, exact, [*block.rows])
-        pieces.append(piece)
-        ids.append(_ids_of(piece.frame, piece.others, reader))
+        ids = _ids_of(piece.frame, piece.others, reader)
+        for bucket, rows in rows_by_bucket(ids, task.buckets).items():
+            pieces[bucket].append(piece.at(rows))
         lines = (row.line for row in piece.others)
         last = max(last, int(piece.lines.max(initial=0)), *lines)
-    starts = np.cumsum([0, *map(len, ids)])
-
-    def chosen(rows: Rows) -> list[Piece]:
-        places = np.split(rows, np.searchsorted(rows, starts[1:-1]))
-        parts = zip(pieces, places, starts, strict=False)
-        return [piece.some(own - start) for piece, own, start in parts if len(own)]
-
-    bucket = bucket_of(pl.concat([pl.Series("id", [], pl.String), *ids]), task.buckets)
-    folder = f"{task.folder}/responses/{number}"
-    files = write_buckets(task.store, folder, bucket, chosen)
+        count += len(ids)
+    folder = attempt(f"{task.folder}/responses/{number}")
+    files = {n: save(task.store, f"{folder}/{n}", own) for n, own in pieces.items()}
     kept = keep_part(task, number, predictions)
-    return ResponsePart(len(bucket), last, files, undeclared, kept)
+    return ResponsePart(count, last, files, undeclared, kept)
 
 
 def _read(
@@ -104,7 +100,7 @@ def _read(
     plan = task.load()
     ids = plan.survey.examples.frame["id"]
     if isinstance(predictions, Path) and detect_format(predictions) is Format.PLAIN:
-        ids = answers_of(task, plan.survey, is_all=True)["id"]
+        ids = answers_of(task, plan.survey)["id"]
     return read_responses(changed_by(predictions, plan.asked.stage), reader, ids)
 
 
@@ -116,28 +112,20 @@ def bucket_blocks(
 ) -> Iterator[Block]:
     """Read the responses of a bucket; numbers are added to the lines of each file."""
     for start, file in files:
-        if isinstance(file, Path):
-            blocks = _bucketed_blocks(task, bucket, file, reader)
-            yield from (block.moved(start) for block in blocks)
-        else:
+        if isinstance(file, str):
             yield from (piece.block(start) for piece in load(task.store, file))
-
-
-def _bucketed_blocks(
-    task: Task, bucket: int, file: Path, reader: ResponseReader
-) -> Iterator[Block]:
-    """Read a file of predictions that holds one bucket."""
-    for block in _read(task, file, reader):
-        rows = [*block.rows]
-        ids = _ids_of(block.frame, rows, reader).drop_nulls()
-        buckets = bucket_of(ids, task.buckets)
-        if (others := np.flatnonzero(buckets != bucket)).size:
-            raise DataError(
-                f"{file}: the id {ids[int(others[0])]!r} is of bucket "
-                f"{buckets[others[0]]}, expected {bucket}, as of bucketed files. Leave "
-                "out bucketed, or write them anew"
-            )
-        yield block._replace(rows=rows)
+            continue
+        for block in _read(task, file, reader):
+            rows = [*block.rows]
+            ids = _ids_of(block.frame, rows, reader).drop_nulls()
+            buckets = bucket_of(ids, task.buckets)
+            for n in np.flatnonzero(buckets != bucket).tolist():
+                raise DataError(
+                    f"{file}: the id {ids[n]!r} is of bucket {buckets[n]}, expected "
+                    f"{bucket}, as of bucketed files. Leave out bucketed, or write "
+                    "them anew"
+                )
+            yield block._replace(rows=rows).moved(start)
 
 
 def _exact_rows(block: Block, reader: ResponseReader) -> dict[int, Row]:
@@ -166,14 +154,19 @@ def _ids_of(
     return pl.concat([frame["id"], others]) if frame.height else others
 
 
-def keep_part(task: Task, number: int, given: Predictions) -> str | None:
+def keep_part(task: Task, number: int, given: Predictions) -> dict[str, str]:
     """Write the rows as they came, where the run holds them."""
     plan, kept = task.load(), None
     if plan.writes and plan.asked.options.include_examples:
         kept = keep_responses(given)  # type: ignore[arg-type]
-    if kept is None:
-        return None
-    name = attempt(f"{task.folder}/kept/{number}")
-    with written(task.store, name) as path:
-        kept.write_parquet(path, compression_level=1, statistics=False)
-    return name
+    return {} if kept is None else write_table(task, number, RESPONSES_FILE, kept)
+
+
+def write_table(
+    task: Task, number: int, name: str, table: pl.DataFrame
+) -> dict[str, str]:
+    """Write a table of a part; return its place in the store by that in the run."""
+    file = attempt(f"{task.folder}/tables/{number}/{name}")
+    with written(task.store, file) as path:
+        table.write_parquet(path, compression_level=1, statistics=False)
+    return {f"parts/{number:05}/{name}": join(task.store, file)}

@@ -23,10 +23,7 @@ import cloudpickle
 from evalkit.catalog import described
 from evalkit.errors import DataError, StorageError
 from evalkit.places import is_remote, join, local_file, put
-from evalkit.plugins.local_plugins import RAN, run_file
-
-_DIGEST = 32
-"""Bytes of the digest that a file begins with."""
+from evalkit.plugins.local_plugins import run_file
 
 
 def attempt(name: str) -> str:
@@ -39,15 +36,13 @@ def written(store: str, name: str) -> Iterator[Path]:
     """Give a local path to write to; the file is in the store afterwards."""
     if is_remote(store):
         with TemporaryDirectory(prefix="evalkit-store-") as folder:
-            path = Path(folder, "file")
-            yield path
+            yield (path := Path(folder, "file"))
             put(path, join(store, name))
         return
     path = Path(store, name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(attempt(path.name))
-        yield part
+        yield (part := path.with_name(attempt(path.name)))
         part.replace(path)
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror or error}") from error
@@ -60,35 +55,35 @@ def save(store: str, name: str, value: Any) -> str:
     except Exception as error:  # a value may raise anything
         text = f"{name}: a value cannot be sent to workers: {described(error)}"
         raise DataError(text) from error
-    files = [
+    files = [  # modules of files, by the names that core gives them
         str(module.__file__)
         for each, module in [*sys.modules.items()]
-        if hasattr(module, RAN) and each.encode() in content
+        if each.startswith("evalkit_file_") and each.encode() in content
     ]
-    with written(store, name) as path:
-        content = pickle.dumps(files) + content
-        path.write_bytes(sha256(content).digest() + content)
+    head = pickle.dumps(files)
+    digest = sha256(head)
+    digest.update(content)
+    with written(store, name) as path, path.open("wb") as file:
+        file.writelines([digest.digest(), head, content])
     return name
 
 
-def load(store: str, name: str, *, may_be_missing: bool = False) -> Any:
-    """Read a Python value; None for a file that may be missing, and is."""
+def load(store: str, name: str) -> Any:
+    """Read a Python value that was saved."""
     place = join(store, name)
-    path = local_file(place) if is_remote(store) else Path(place)
-    if path is not None and path.is_file():
-        content = path.read_bytes()
-        if is_remote(store):  # the cache would hold all of the store
-            Path(path.__fspath__()).unlink(missing_ok=True)
-        digest, content = content[:_DIGEST], content[_DIGEST:]
-        if sha256(content).digest() != digest:
-            raise StorageError(f"{place}: is damaged. Remove it, and start again")
-        stream = BytesIO(content)
-        for file in pickle.load(stream):
-            run_file(Path(file))  # a plugin of it is in the value
-        return pickle.load(stream)
-    if may_be_missing:
-        return None
-    raise StorageError(f"{place}: is missing; a worker wrote it before")
+    path = local_file(place)
+    if path is None:
+        raise StorageError(f"{place}: is missing; a worker wrote it before")
+    content = path.read_bytes()
+    if is_remote(store):  # the cache would hold all of the store
+        Path(path.__fspath__()).unlink(missing_ok=True)
+    if sha256(memoryview(content)[32:]).digest() != content[:32]:
+        raise StorageError(f"{place}: is damaged. Remove it, and start again")
+    stream = BytesIO(content)
+    stream.seek(32)
+    for file in pickle.load(stream):
+        run_file(Path(file))  # a plugin of it is in the value
+    return pickle.load(stream)
 
 
 load_once = lru_cache(maxsize=4)(load)

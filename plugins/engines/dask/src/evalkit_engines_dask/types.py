@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import Any
 
 import polars as pl
 
-from evalkit.base.columns import encode, frame_of, native
+from evalkit.base.columns import encode, native
 
 
 def type_of(column: pl.Series) -> pl.DataType:
@@ -24,6 +25,18 @@ def common_type(types: Iterable[pl.DataType]) -> pl.DataType:
     """
     known = dict.fromkeys(dtype for dtype in types if dtype != pl.Null)
     return reduce(_pair, known) if known else pl.Null()
+
+
+def common_types(
+    parts: Iterable[Mapping[str, pl.DataType]],
+) -> dict[str, pl.DataType]:
+    """Return the types of the columns of all parts; texts for one without a value."""
+    types = defaultdict[str, list[pl.DataType]](list)
+    for part in parts:
+        for name, dtype in part.items():
+            types[name].append(dtype)
+    known = {name: common_type(own) for name, own in types.items()}
+    return {n: pl.String() if each == pl.Null else each for n, each in known.items()}
 
 
 def _pair(one: Any, other: Any) -> pl.DataType:
@@ -43,22 +56,9 @@ def conformed(column: pl.Series, dtype: pl.DataType) -> pl.Series:
     """Bring a column of a part into the type that it has in the whole."""
     if column.dtype == dtype or dtype == pl.Float64:
         return column.cast(dtype)
-    if not column.count():
-        return column.clear().cast(dtype).extend_constant(None, len(column))
     values = column.to_list()
     if dtype == pl.String:
         values = [encode(native(value)) for value in values]
     if dtype == pl.List(pl.String):
         values = [v and [encode(native(item)) for item in v] for v in values]
     return pl.Series(column.name, values, dtype)
-
-
-def conformed_frame(
-    frame: pl.DataFrame, schema: Mapping[str, pl.DataType]
-) -> pl.DataFrame:
-    """Bring a table of a part into the columns and types of the whole."""
-    nothing = pl.repeat(None, frame.height, eager=True)
-    return frame_of(
-        conformed(frame[name] if name in frame.columns else nothing.alias(name), dtype)
-        for name, dtype in schema.items()
-    )

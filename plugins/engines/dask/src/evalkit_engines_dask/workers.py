@@ -19,10 +19,10 @@ from evalkit_engines_dask.store import load
 _ONE_TASK = Lock()  # plugins may not be safe in threads
 
 
-def run(request: bytes, store: str, name: str, token: str) -> bytes:
+def run(request: bytes, store: str, facts: str) -> bytes:
     """Call a pickled function, and pickle its value."""
     with _ONE_TASK:
-        if refusal := check(store, name, token):
+        if refusal := check(store, facts):
             from distributed import get_worker
 
             worker = get_worker()
@@ -32,19 +32,20 @@ def run(request: bytes, store: str, name: str, token: str) -> bytes:
 
 
 @lru_cache(maxsize=8)
-def check(store: str, name: str, token: str) -> str:
-    """Return what differs from the driver, whose facts and token are in the store."""
+def check(store: str, facts: str) -> str:
+    """Return what differs from the driver, whose facts are in a file of the store.
+
+    The file has a name that nobody can guess: who reads it has the driver's store.
+    """
     try:
-        found, expected = load(store, name)
+        expected = load(store, facts)
     except (EvalkitError, OSError) as error:
         return f"it cannot read the store: {described(error)}"
-    if found != token:
-        return "its store is not that of the driver"
-    facts = describe()
+    found = describe()
     return "; ".join(
-        f"{each}: {facts.get(each, 'none')}, expected {expected.get(each, 'none')}"
-        for each in {**expected, **facts}
-        if facts.get(each) != expected.get(each)
+        f"{name}: {found.get(name, 'none')}, expected {expected.get(name, 'none')}"
+        for name in {**expected, **found}
+        if found.get(name) != expected.get(name)
     )
 
 

@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
+import psutil
 from sqlalchemy import Connection, Engine, Table, insert
 
 from evalkit_services_server.accounts import create_account, create_token
@@ -143,8 +144,8 @@ def _add_runs(
 
 
 @contextmanager
-def serving(settings: Settings) -> Iterator[str]:
-    """Serve a database in a process of its own; yield its address."""
+def serving(settings: Settings) -> Iterator[tuple[str, psutil.Process]]:
+    """Serve a database in a process of its own; yield its address and the process."""
     names = ("database", "store", "port", "requests_a_minute", "submissions_a_day")
     own = {f"EVALKIT_SERVER_{n.upper()}": str(getattr(settings, n)) for n in names}
     code = (
@@ -161,7 +162,7 @@ def serving(settings: Settings) -> Iterator[str]:
                 break
             except httpx.TransportError:
                 time.sleep(0.1)
-        yield address
+        yield address, psutil.Process(server.pid)
     finally:
         server.terminate()
         server.wait()
@@ -201,11 +202,12 @@ def main() -> None:
         start = time.perf_counter()
         token = fill(engine, MODELS, DATASETS, TAGS)
         print(f"filled in {time.perf_counter() - start:.0f} s")
-        with serving(settings) as address:
+        with serving(settings) as (address, server):
             board = f"{address}/tasks/nli"
             print(f"first reader: {_timed(board):.3f} s")
             alone = [_timed(board) for _ in range(20)]
             print(f"one warm reader: median {statistics.median(alone):.3f} s of 20")
+            before = sum(server.cpu_times()[:2])
             with ThreadPoolExecutor(READERS + UPLOADS) as pool:
                 uploads = [
                     pool.submit(_upload, address, token, n + 1) for n in range(UPLOADS)
@@ -216,9 +218,11 @@ def main() -> None:
                 ]
                 times = sorted(each.result() for each in readers)
                 sent = [each.result() for each in uploads]
+            used = sum(server.cpu_times()[:2]) - before
             slow = times[int(0.95 * READERS) - 1]
             print(f"{READERS} readers and {UPLOADS} uploads at once, without an error:")
             print(f"readers p95 {slow:.2f} s, uploads at most {max(sent):.2f} s")
+            print(f"the server used {used:.2f} CPU s for them")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Executable, Select, func, select
 
 from evalkit.errors import DataError, EvalkitError
 from evalkit_services_server.access import NotFoundError
@@ -197,7 +197,7 @@ def board(
 def state_of(connection: Connection, task: Fields) -> Hashable:
     """Return what the boards of a task depend on, beside their filters."""
 
-    def rows(query: Select[Any]) -> tuple[Any, ...]:
+    def rows(query: Executable) -> tuple[Any, ...]:
         return tuple(map(tuple, connection.execute(query)))
 
     unfinished = JOB.c.state.in_(("waiting", "running"))

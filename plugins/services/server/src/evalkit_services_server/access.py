@@ -151,9 +151,7 @@ def require(principal: Principal, scope: str) -> None:
         return
     if principal.is_anonymous:
         raise UnauthenticatedError(_LOGGED_OUT)
-    raise RequestError(
-        f"this needs the scope {scope!r}, which {principal.name} lacks", 403
-    )
+    raise RequestError(f"scope {scope!r} is required", 403)
 
 
 async def principal(request: Request) -> Principal:
@@ -211,12 +209,9 @@ def check_csrf(asking: Principal, sent: str | None) -> None:
     Raises:
         RequestError: The token is missing, or of another session.
     """
-    if asking.csrf is not None and not hmac.compare_digest(
-        (sent or "").encode(), asking.csrf.encode()
-    ):
-        raise RequestError(
-            "the page is out of date: load it again, and repeat this", 403
-        )
+    csrf = asking.csrf
+    if csrf and not hmac.compare_digest((sent or "").encode(), csrf.encode()):
+        raise RequestError("the page is out of date. Load it again", 403)
 
 
 def csrf_token(session: str, settings: Settings) -> str:

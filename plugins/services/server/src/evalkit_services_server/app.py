@@ -94,16 +94,13 @@ def check_exposure(settings: Settings) -> None:
         is_local = settings.host == "localhost"
     if is_local:
         return
+    where = f"is required to listen on {settings.host}"
     if len(secret) < SHORTEST_SECRET:
-        raise EvalkitError(
-            f"EVALKIT_SERVER_SECRET: at least {SHORTEST_SECRET} random characters are "
-            f"required to listen on {settings.host}, got {len(secret)}"
-        )
+        found = f"a text of {SHORTEST_SECRET} random characters {where}"
+        raise EvalkitError(f"EVALKIT_SERVER_SECRET: {found}, got {len(secret)}")
     if not settings.is_behind_https:
-        raise EvalkitError(
-            "EVALKIT_SERVER_IS_BEHIND_HTTPS: must be true to listen on "
-            f"{settings.host}. Put a proxy with https in front of the server"
-        )
+        found = f"true {where}, behind a proxy with https"
+        raise EvalkitError(f"EVALKIT_SERVER_IS_BEHIND_HTTPS: {found}")
 
 
 def health(request: Request) -> dict[str, str]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,9 +19,6 @@ from evalkit_cli.commanding import (
     quiet_with,
     watched,
 )
-
-if TYPE_CHECKING:
-    import httpx2
 
 TOKEN_VARIABLE = "EVALKIT_TOKEN"
 _PART = 1 << 20
@@ -139,13 +136,11 @@ class Server:
         found = self._ask("GET", "datasets", params={"name": dataset})
         if not found:
             raise EvalkitError(f"{self._address} has no dataset {dataset!r}")
-        pair = {
-            "model": self._model(found[0]["task"], model),
-            "dataset": found[0]["id"],
-        }
+        model_id = self._model(found[0]["task"], model)
+        pair = {"model": model_id, "dataset": found[0]["id"]}
         submission = self._ask(
             "POST",
-            f"models/{pair['model']}/submissions",
+            f"models/{model_id}/submissions",
             params={"dataset": pair["dataset"]},
             content=_parts(path, progress),
         )
@@ -155,7 +150,7 @@ class Server:
             for each in self._ask("GET", "submissions", params=pair)
             if each["sha256"] == submission["sha256"]
         }
-        job = self._wait(pair["model"], same, progress)
+        job = self._wait(model_id, same, progress)
         scores = self._ask("GET", f"runs/{job['run_id']}/scores")
         keys = {"job_id": job["id"], "run_id": job["run_id"]}
         return {"submission_id": submission["id"], **keys, **scores}
@@ -185,20 +180,12 @@ class Server:
             if job["state"] == "done":
                 return job
             if job["ended"] is not None:
-                raise EvalkitError(f"{job['state']}: {job['reason']}{self._why(job)}")
+                shown = f" See {self._address}/runs/{job['run_id']}"
+                more = shown if job["run_id"] else ""
+                raise EvalkitError(f"{job['state']}: {job['reason']}{more}")
             progress(job["progress"] or job["state"], job["share"] or 0.0)
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
-
-    def _why(self, job: dict[str, Any]) -> str:
-        if job["run_id"] is None:
-            return ""
-        lines = []
-        for problem in self._ask("GET", f"runs/{job['run_id']}/problems"):
-            for found in problem["violations"]:
-                where = f"line {problem['line']}: {found['field']}"
-                lines.append(f"\n{where}: {found['rule']}")
-        return "".join(lines)
 
     def _ask(self, method: str, path: str, **sent: Any) -> Any:
         import httpx2
@@ -212,17 +199,15 @@ class Server:
             raise EvalkitError(f"{self._address}: not a server of evalkit") from None
         if response.status_code < httpx2.codes.BAD_REQUEST:
             return answer
-        raise EvalkitError(_refusal(response, answer))
+        raise EvalkitError(_refusal(response.status_code, answer))
 
 
-def _refusal(response: httpx2.Response, answer: Any) -> str:
-    detail = answer.get("detail") if isinstance(answer, dict) else answer
-    lines = [f"refused ({response.status_code}): {detail}"]
-    for problem in answer.get("problems", ()) if isinstance(answer, dict) else ():
+def _refusal(status: int, answer: Mapping[str, Any]) -> str:
+    lines = [f"refused ({status}): {answer.get('detail')}"]
+    for problem in answer.get("problems", ()):
         got = "" if problem["value"] is None else f", got {problem['value']}"
-        lines.append(
-            f"line {problem['line']}: {problem['field']}: {problem['rule']}{got}"
-        )
+        where = f"line {problem['line']}: {problem['field']}"
+        lines.append(f"{where}: {problem['rule']}{got}")
     return "\n".join(lines)
 
 

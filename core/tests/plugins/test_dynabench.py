@@ -1,4 +1,5 @@
 import json
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,15 @@ def test_the_demo_of_dynabenchs_guide_scores_after_changing_only_its_import() ->
     assert by_tag == {None: 0.75, "short": 0.5, "(untagged)": 1.0}
     assert result.status == "complete"
     assert result.counts["scored"] == 4
+    assert not [notice for notice in result.notices if "'pred'" in notice]
+
+
+def test_its_file_names_the_task(tmp_path: Path) -> None:
+    path = tmp_path / "my-task.py"
+    path.write_text(textwrap.dedent(DEMO), encoding="utf-8")
+    options = {"data": EXAMPLES, "task": f"{path}:TaskIO", "metrics": [get_share]}
+    result = evalkit.evaluate(predictions=GOOD, **options)
+    assert (result.task, result["share"].value) == ("my-task", 0.75)
 
 
 @pytest.mark.usefixtures("demo")

@@ -16,14 +16,14 @@ def serve_command(with_worker: bool) -> None:
 
     from evalkit_services_server.app import make_app
     from evalkit_services_server.database import connect, migrate
-    from evalkit_services_server.scan import scan
+    from evalkit_services_server.scan import scan_and_log
     from evalkit_services_server.settings import Settings
     from evalkit_services_server.workers import work
 
     settings = Settings()
     engine = connect(settings)
     migrate(engine)
-    Thread(target=scan, args=(engine, settings), daemon=True).start()
+    Thread(target=scan_and_log, args=(engine, settings), daemon=True).start()
     worker = get_context("spawn").Process(target=work, args=(settings, 1))
     if with_worker:  # it also stops by itself when this process is killed
         worker.start()

@@ -65,13 +65,18 @@ def scan(engine: Engine, settings: Settings) -> list[ScanOutcome]:
         else:
             outcome = add_dataset(engine, settings, name, source)
         outcomes.append(outcome)
-        if outcome.outcome in (REFUSED, CHANGED):
-            LOG.warning("dataset %s: %s: %s", *outcome)
         with writing(engine) as connection:
             connection.execute(delete(SCAN).where(SCAN.c.name == name))
             row = {**outcome._asdict(), "at": now(connection)}
             connection.execute(SCAN.insert().values(row))
     return outcomes
+
+
+def scan_and_log(engine: Engine, settings: Settings) -> None:
+    """Scan the registered datasets, and log those that are refused or changed."""
+    for outcome in scan(engine, settings):
+        if outcome.outcome in (REFUSED, CHANGED):
+            LOG.warning("dataset %s: %s: %s", *outcome)
 
 
 def add_dataset(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -85,12 +85,30 @@ def read_problems(folder: str, *, is_withheld: bool) -> list[Problem]:
     Raises:
         EvalkitError: The folder cannot be read.
     """
-    from evalkit import read_run
-
-    problems = read_run(folder).problems
+    problems = _problems(folder)
     if is_withheld:
-        return withhold_problems(problems)[:SHOWN_PROBLEMS]
+        problems = (kept for each in problems for kept in withhold_problems([each]))
     return list(islice(problems, SHOWN_PROBLEMS))
+
+
+def _problems(folder: str) -> Iterator[Problem]:
+    """Read problems one by one, as a run may have millions."""
+    from evalkit import Violation
+    from evalkit.errors import StorageError
+    from evalkit.places import join, local_file
+    from evalkit.runs import Problem
+
+    path = local_file(join(folder, "problems.jsonl"))
+    if path is None:
+        return
+    try:
+        with path.open("rb") as file:
+            for line in file:
+                row = json.loads(line)
+                violations = tuple(Violation(**each) for each in row.pop("violations"))
+                yield Problem(violations=violations, **row)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise StorageError(f"{folder}: no problems: {error}") from error
 
 
 def read_samples(

@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 from fastapi.testclient import TestClient
 
+from evalkit import Registry
 from evalkit_services_server import accounts
 from evalkit_services_server.app import API, make_app
 from evalkit_services_server.database import connect, insert, migrate, now, writing
@@ -18,6 +19,12 @@ from evalkit_services_server.tasks import add_task
 
 GOOD = b'{"id": "1", "label": "positive"}\n{"id": 2, "label": "negative"}\n'
 NAME = "sample-sentiment"
+
+
+def example_predictions() -> Path:
+    attributes = Registry().load("datasets", NAME).attributes
+    path: Path = next(iter(attributes["example_predictions"].values()))
+    return path
 
 
 def settings_in(folder: Path, **changed: Any) -> Settings:

@@ -14,7 +14,7 @@ from evalkit_services_server.evaluation import evaluate_job
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import JOB, ROUND, SCAN
 
-from .api_server import GOOD, Server, settings_in
+from .api_server import GOOD, Server, example_predictions, settings_in
 
 PUBLIC, LOGIN, OWN, HOST = "public", "login", "own", "host"
 """Who may ask: anybody, who is logged in, the owner, an administrator."""
@@ -113,7 +113,7 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Things]:
     server = Server(
         settings_in(tmp_path_factory.mktemp("server"), requests_a_minute=10_000)
     )
-    submission = server.upload(GOOD).json()["id"]
+    submission = server.upload(example_predictions().read_bytes()).json()["id"]
     with writing(server.engine) as connection:
         scan = {"name": "n", "outcome": "added", "at": now(connection)}
         connection.execute(insert(connection, SCAN).values(scan))
@@ -166,3 +166,23 @@ def test_only_who_may_is_answered(things: Things, route: str) -> None:
             status = 401
         found.append(2 if status < 400 else status)
     assert tuple(found) == EXPECTED[who]
+
+
+def test_scores_of_private_datasets_are_withheld(things: Things) -> None:
+    server, keys = things
+    path = f"/datasets/{server.open}"
+    scores = f"/runs/{keys['run']}/scores"
+    exact = server.ask("host", "GET", scores).json()
+    assert exact["scores"]
+    server.ask("host", "PATCH", path, json={"access": "labels-private"})
+    try:
+        assert server.ask("host", "GET", scores).json() == exact
+        for who in (None, "ada"):
+            shown = server.ask(who, "GET", scores).json()["scores"]
+            assert not [score for score in shown if score["tag"] and score["n"] < 20]
+            for score in shown:
+                value = score["value"]
+                assert score["se"] is None
+                assert value is None or value == float(f"{value:.2g}")
+    finally:
+        server.ask("host", "PATCH", path, json={"access": "open"})

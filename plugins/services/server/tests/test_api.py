@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow
 import pytest
 from sqlalchemy import select
+from starlette.responses import Response
 
 from evalkit.errors import EvalkitError
 from evalkit_services_server import access, accounts, uploads
@@ -207,6 +208,15 @@ def test_a_cookie_does_nothing_without_the_token_of_its_page(server: Server) -> 
     evil = {"origin": "https://evil.example", access.CSRF_HEADER: csrf}
     assert status(**evil) == 403
     assert status(**{"origin": "http://testserver", access.CSRF_HEADER: csrf}) == 201
+
+
+@pytest.mark.parametrize("is_secure", [True, False])
+def test_scripts_and_other_sites_have_no_cookie(is_secure: bool) -> None:
+    response = Response()
+    access.set_session(response, "t", Settings(is_behind_https=is_secure))
+    cookie = response.headers["set-cookie"]
+    assert ("HttpOnly" in cookie, "SameSite=lax" in cookie) == (True, True)
+    assert ("Secure" in cookie) == is_secure
 
 
 def test_passwords(server: Server) -> None:

@@ -11,14 +11,13 @@ import uvicorn
 from click.testing import CliRunner
 from sqlalchemy import Engine
 
-from evalkit import Registry
 from evalkit.errors import EvalkitError
 from evalkit_services_server import jobs
 from evalkit_services_server.evaluation import evaluate_job
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.submitting import TOKEN_VARIABLE, submit_command
 
-from .api_server import NAME, Server, settings_in
+from .api_server import NAME, Server, example_predictions, settings_in
 
 Served = tuple[str, dict[str, str]]
 
@@ -57,12 +56,6 @@ def submit(served: Served, path: Path, *options: str, who: str = "ada") -> Any:
     url, tokens = served
     given = [NAME, "--predictions", str(path), "--server", url, *options]
     return CliRunner().invoke(submit_command, given, env={TOKEN_VARIABLE: tokens[who]})
-
-
-def example_predictions() -> Path:
-    attributes = Registry().load("datasets", NAME).attributes
-    path: Path = next(iter(attributes["example_predictions"].values()))
-    return path
 
 
 def test_scores_come_back(served: Served) -> None:

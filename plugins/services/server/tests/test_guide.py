@@ -447,10 +447,10 @@ def test_a_round_takes_data_and_models_while_it_is_open(
     host.submit(old, "reviews", GOOD)
     host.work()
     host.add_model("new")
-    for change, requested in ((rounds.close_round, 1), (rounds.freeze_round, 0)):
-        metric = tasks.TaskChange(eval_metrics=["mcc" if requested else "micro-f1"])
+    for state, metric_name, requested in (("closed", "mcc", 1), ("frozen", "f1", 0)):
+        metric = tasks.TaskChange(eval_metrics=[metric_name])
         with writing(host.engine) as connection:
-            change(connection, 1, 1)
+            rounds.set_round(connection, 1, 1, state)
             found = tasks.change_task(connection, "opinion", metric)
         assert len(found) == requested
     assert host.work() == ["done"]
@@ -462,12 +462,12 @@ def test_a_round_takes_data_and_models_while_it_is_open(
     )
     with writing(host.engine) as connection:
         with pytest.raises(EvalkitError, match="round 1 is frozen"):
-            rounds.open_round(connection, 1, 1)
+            rounds.set_round(connection, 1, 1, "open")
         with pytest.raises(EvalkitError, match="the task has no round 3"):
-            rounds.close_round(connection, 1, 3)
+            rounds.set_round(connection, 1, 3, "closed")
         with pytest.raises(EvalkitError, match="round must be at least 1, got 0"):
-            rounds.open_round(connection, 1, 0)
-        rounds.open_round(connection, 1)
+            rounds.set_round(connection, 1, 0, "open")
+        rounds.set_round(connection, 1, 2, "open")
     assert host.column(ROUND.c.number) == [1, 2]
 
 

@@ -215,16 +215,11 @@ def change_task(
 def set_round(
     code: Code, number: Key, change: ChangedRound, asking: Asking, engine: Database
 ) -> ChangedRound:
-    """Open, close or freeze a round; a round that is not there is opened."""
+    """Open, close or freeze a round; one that is opened first is made."""
     access.require(asking, "administer")
-    setters = {
-        "open": rounds.open_round,
-        "closed": rounds.close_round,
-        "frozen": rounds.freeze_round,
-    }
     with writing(engine) as connection:
         task = TASKS.find(connection, asking, code)
-        setters[change.state](connection, task["id"], number)
+        rounds.set_round(connection, task["id"], number, change.state)
     return change
 
 

@@ -142,12 +142,14 @@ def test_only_who_may_is_answered(things: Things, route: str) -> None:
         path += f"?dataset={server.open}"
     found = []
     for number, asking in enumerate(ASKING):
-        with writing(server.engine) as connection:
-            ended = {"state": "failed", "ended": now(connection)}
-            connection.execute(JOB.update().values(ended))
-        server.ask("ada", "POST", "/tokens", json={"label": "l", "scopes": ["read"]})
-        token = server.ask("ada", "GET", "/tokens").json()[0]["id"]
-        key = str({**keys, "token": token}.get(str(thing)))
+        if thing == "token":  # the last route may have ended it
+            server.ask("ada", "POST", "/tokens", json={"label": "l", "scopes": []})
+            keys["token"] = server.ask("ada", "GET", "/tokens").json()[0]["id"]
+        elif route == f"POST {API}/jobs":
+            with writing(server.engine) as connection:
+                ended = {"state": "failed", "ended": now(connection)}
+                connection.execute(JOB.update().values(ended))
+        key = str(keys.get(str(thing)))
         place = path.replace("{key}", key).replace("{code}", key)
         place = place.replace("{number}", "1")
         place = place.replace("{name}", "style.css")

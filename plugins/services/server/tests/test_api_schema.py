@@ -20,8 +20,6 @@ from .api_server import GOOD, Server, settings_in
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = 40
-
 CHECKS = [
     not_a_server_error,
     content_type_conformance,
@@ -51,9 +49,7 @@ def test_requests_of_every_kind(api: Any, mode: GenerationMode) -> None:
         if mode is GenerationMode.NEGATIVE and not inputs:
             continue
 
-        @settings(
-            max_examples=EXAMPLES, deadline=None, suppress_health_check=[*HealthCheck]
-        )
+        @settings(max_examples=40, deadline=None, suppress_health_check=[*HealthCheck])
         @given(case=operation.as_strategy(generation_mode=mode))
         def check(case: schemathesis.Case) -> None:
             case.call_and_validate(checks=CHECKS)

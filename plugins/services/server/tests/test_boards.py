@@ -11,8 +11,10 @@ from evalkit.errors import DataError
 from evalkit.scoring import Interval, mean_of_intervals
 from evalkit_analysis_ratings import Columns
 from evalkit_analysis_ratings.dynascore import rate_dynascore
+from evalkit_services_server.access import Principal
 from evalkit_services_server.accounts import create_account
-from evalkit_services_server.boards import Board, board, find_task
+from evalkit_services_server.api import TASKS
+from evalkit_services_server.boards import Board, board
 from evalkit_services_server.database import now, reading, writing
 from evalkit_services_server.exports import board_csv, board_json
 from evalkit_services_server.filters import Filters
@@ -97,7 +99,7 @@ def _add_run(
 
 def shown(engine: Engine, exact: bool = False, **filters: Any) -> Board:
     with reading(engine) as connection:
-        task = find_task(connection, "nli")
+        task = TASKS.find(connection, Principal(), "nli")
         return board(connection, task, Filters(**filters), exact=exact)
 
 
@@ -218,7 +220,7 @@ WRONG = [
 
 def test_wrong_filters_are_named(filled: Engine) -> None:
     with reading(filled) as connection:
-        task = find_task(connection, "nli")
+        task = TASKS.find(connection, Principal(), "nli")
         for pairs, message in WRONG:
             with pytest.raises(DataError) as caught:
                 board(connection, task, Filters.parse(pairs))

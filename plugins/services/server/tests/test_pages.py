@@ -97,7 +97,7 @@ def test_everybody_reads_pages_without_inline_scripts(site: Site) -> None:
 REFUSED = {
     **{"/tasks/none": 404, "/models/9": 404, "/datasets/9": 404, "/runs/9": 404},
     **{"/static/no.js": 404},
-    **{"/tasks/sentiment?metric=x": 400, "/tasks/sentiment?round=x": 400},
+    **{"/tasks/sentiment?metric=x": 422, "/tasks/sentiment?round=x": 422},
     **{"/jobs": 303, "/account": 303, "/submissions/1": 303},
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+import logging
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, select
@@ -16,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from evalkit.errors import EvalkitError
+from evalkit.errors import EvalkitError, StorageError
 from evalkit_services_server.accounts import (
     SCOPES,
     SESSION,
@@ -26,6 +27,8 @@ from evalkit_services_server.accounts import (
 from evalkit_services_server.database import now, reading
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import ACCOUNT, TOKEN
+
+LOG = logging.getLogger(__name__)
 
 COOKIE = "evalkit_session"
 CSRF_HEADER = "x-csrf-token"
@@ -42,6 +45,14 @@ class RequestError(EvalkitError):
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
         self.status = status or self.status
+
+
+def explain(error: Exception) -> tuple[int, str]:
+    """Return the status of a refusal, and its text without paths of the server."""
+    if isinstance(error, StorageError):
+        LOG.error("%s", error)
+        return 503, "the store cannot be used at present"
+    return getattr(error, "status", 422), str(error)
 
 
 class UnauthenticatedError(RequestError):
@@ -190,7 +201,9 @@ async def form_principal(request: Request) -> Principal:
             raise UnauthenticatedError("the token is unknown, has ended or was deleted")
         return Principal()
     csrf = None if is_bearer else csrf_token(str(token), state.settings)
-    return replace(found, csrf=csrf)
+    request.state.asking = replace(found, csrf=csrf)
+    asking: Principal = request.state.asking
+    return asking
 
 
 def count_login(request: Request, name: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import logging
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -13,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from evalkit.errors import EvalkitError, StorageError
+from evalkit.errors import EvalkitError
 from evalkit_services_server import api, api_accounts, api_models, pages, uploads
 from evalkit_services_server.access import (
     SAFE_METHODS,
@@ -21,6 +20,7 @@ from evalkit_services_server.access import (
     TooManyError,
     UnauthenticatedError,
     UnusableError,
+    explain,
 )
 from evalkit_services_server.api_types import Refusal
 from evalkit_services_server.database import connect
@@ -114,11 +114,7 @@ def health(request: Request) -> dict[str, str]:
 
 
 def _refuse(request: Request, error: Exception) -> JSONResponse:
-    status, detail, headers = getattr(error, "status", 422), str(error), {}
-    if isinstance(error, StorageError):
-        # it names paths of the server
-        logging.getLogger(__name__).error("%s", error)
-        status, detail = 503, "the store cannot be used at present"
+    (status, detail), headers = explain(error), dict[str, str]()
     if isinstance(error, TooManyError):
         headers["retry-after"] = str(error.retry_after)
     if isinstance(error, UnauthenticatedError):

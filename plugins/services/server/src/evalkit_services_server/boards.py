@@ -11,13 +11,12 @@ import numpy as np
 from sqlalchemy import Connection, Executable, Select, func, select
 
 from evalkit.errors import DataError, EvalkitError
-from evalkit_services_server.access import NotFoundError
 from evalkit_services_server.filters import Filters
 from evalkit_services_server.grids import (
     Part,
     Scores,
+    count_runs,
     kept_while_true,
-    newest_run,
     read_scores,
 )
 from evalkit_services_server.ranking import (
@@ -36,7 +35,6 @@ from evalkit_services_server.tables import (
     ROUND,
     RUN,
     SCORE,
-    TASK,
 )
 from evalkit_services_server.withholding import SMALLEST_TAG, is_withheld
 
@@ -209,7 +207,7 @@ def state_of(connection: Connection, task: Fields) -> Hashable:
     trusted = select(MODEL.c.id).where(MODEL.c.is_trusted)
     return (
         str(dict(task)),
-        newest_run(connection),
+        count_runs(connection),
         rows(select(func.max(JOB.c.id))),
         rows(jobs.group_by(JOB.c.state).order_by(JOB.c.state)),
         rows(datasets.where(DATASET.c.task_id == of_task).order_by(DATASET.c.id)),
@@ -289,7 +287,7 @@ def _list_tags(
         .join(RUN, RUN.c.id == SCORE.c.run_id)
         .where(SCORE.c.run_id.in_(newest), SCORE.c.metric == metric, SCORE.c.tag != "")
     )
-    key = newest_run(connection), metric, *keys
+    key = count_runs(connection), metric, *keys
     sizes = kept_while_true(connection, key, lambda: connection.execute(query).all())
     return sorted({tag for tag, key, n in sizes if n >= SMALLEST_TAG or not keys[key]})
 
@@ -405,17 +403,6 @@ def _notices(frame: Board, scores: Scores) -> list[str]:
             for (column, why), count in times.items()
         ),
     ]
-
-
-def find_task(connection: Connection, code: str) -> Fields:
-    """Return the row of a task.
-
-    Raises:
-        NotFoundError: There is none with this code.
-    """
-    for row in _fields(connection, select(TASK).where(TASK.c.code == code)):
-        return row
-    raise NotFoundError(f"task {code}: not found")
 
 
 def list_models(connection: Connection, task: int) -> Sequence[Fields]:

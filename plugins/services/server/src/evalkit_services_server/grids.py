@@ -98,9 +98,12 @@ def kept_while_true(
         return made
 
 
-def newest_run(connection: Connection) -> int:
-    """Return the id of the newest run: scores change with runs alone."""
-    return connection.scalar(select(func.max(RUN.c.id))) or 0
+def count_runs(connection: Connection) -> int:
+    """Return the number of runs: scores change with it alone.
+
+    The newest id is not enough, as PostgreSQL may commit an older one later.
+    """
+    return connection.scalar(select(func.count()).select_from(RUN)) or 0
 
 
 def read_scores(
@@ -128,7 +131,7 @@ def read_scores(
         apart = _find_apart(connection, metric, places, scores)
         return _arrange(parts, len(models), places, scores, apart)
 
-    key = newest_run(connection), task, metric, *parts, *models
+    key = count_runs(connection), task, metric, *parts, *models
     return kept_while_true(connection, key, read)
 
 

@@ -173,15 +173,6 @@ def visible_runs(asking: Principal) -> Select[Any]:
     return query
 
 
-def find_run(connection: Connection, key: int, asking: Principal) -> Fields:
-    """Return a run, with the names of its model, dataset and task.
-
-    Raises:
-        NotFoundError: There is no such run, or its dataset is hidden.
-    """
-    return one(connection, visible_runs(asking).where(RUN.c.id == key), f"run {key}")
-
-
 def run_scores(connection: Connection, run: Fields, asking: Principal) -> list[Fields]:
     """Return the scores of a run as who asks may see them."""
     query = select(SCORE).where(SCORE.c.run_id == run["id"])

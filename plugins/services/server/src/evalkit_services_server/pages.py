@@ -23,13 +23,20 @@ from evalkit_services_server import access, accounts, api_models, listings, uplo
 from evalkit_services_server.access import (
     NotFoundError,
     Principal,
-    RequestError,
     UnauthenticatedError,
     UnusableError,
 )
-from evalkit_services_server.api import LARGEST_KEY, Asking, Code, Database, Key
+from evalkit_services_server.api import (
+    LARGEST_KEY,
+    TASKS,
+    Asking,
+    Code,
+    Database,
+    Key,
+)
+from evalkit_services_server.api_models import RUNS
 from evalkit_services_server.api_types import NewModel
-from evalkit_services_server.boards import board, find_task, state_of
+from evalkit_services_server.boards import board, state_of
 from evalkit_services_server.database import reading, writing
 from evalkit_services_server.exports import board_csv
 from evalkit_services_server.filters import Filters
@@ -75,9 +82,10 @@ class _Page(APIRoute):
                 back = urlencode({"next": request.url.path})
                 return RedirectResponse(f"/login?{back}", 303)
             except EvalkitError as error:
-                status = error.status if isinstance(error, RequestError) else 400
-                fields = {"status": status, "error": error}
-                page = _render(request, Principal(), "error.html", **fields)
+                status, why = access.explain(error)
+                asking = getattr(request.state, "asking", Principal())
+                fields = {"status": status, "why": why, "error": error}
+                page = _render(request, asking, "error.html", **fields)
                 return HTMLResponse(page.body, status)
 
         return handle_or_explain
@@ -157,7 +165,7 @@ def show_board(
     filters = Filters.parse(request.query_params.multi_items())
     exact, template = asking.is_administrator, "board_article.html"
     with reading(engine) as connection:
-        task = find_task(connection, code)
+        task = TASKS.find(connection, asking, code)
 
         def make() -> str:
             found = board(connection, task, filters, exact=exact)
@@ -176,7 +184,7 @@ def export_board(
     filters = Filters.parse(request.query_params.multi_items())
     exact = asking.is_administrator
     with reading(engine) as connection:
-        task = find_task(connection, code)
+        task = TASKS.find(connection, asking, code)
         found = board(connection, task, filters, exact=exact, rows=_EXPORTED)
     headers = {"content-disposition": f'attachment; filename="{code}.csv"'}
     return Response(board_csv(found), media_type="text/csv", headers=headers)
@@ -218,7 +226,7 @@ def show_dataset(
 def show_run(request: Request, key: Key, asking: Asking, engine: Database) -> Response:
     """Show a run with its problems."""
     with reading(engine) as connection:
-        run = listings.find_run(connection, key, asking)
+        run = RUNS.find(connection, asking, key)
         scores = listings.run_scores(connection, run, asking)
     hidden = is_withheld(run["access"], asking.is_administrator)
     fields = {
@@ -242,7 +250,7 @@ def show_comparison(
     """Compare two runs, or let the reader choose them."""
     exact, report, why = asking.is_administrator, "", ""
     with reading(engine) as connection:
-        runs = [listings.find_run(connection, x, asking) for x in (first, second) if x]
+        runs = [RUNS.find(connection, asking, x) for x in (first, second) if x]
         chosen = dataset or (runs[0]["dataset_id"] if runs else None)
         choices = listings.comparable_runs(connection, chosen, asking)
     if any(is_withheld(run["access"], exact) for run in runs):

@@ -28,7 +28,6 @@ class Waiting(NamedTuple):
     account: str
     model: str
     dataset: str
-    reason: str = "waiting for predictions"
 
 
 def request_for_dataset(connection: Connection, dataset_id: int) -> list[int]:

@@ -438,6 +438,7 @@ def test_a_task_is_changed_while_it_runs_and_a_new_metric_scores_all_again(
         tasks.change_task(connection, "nli", changed)
 
 
+@pytest.mark.slow
 def test_a_round_takes_data_and_models_while_it_is_open(
     host: Host, install: Install
 ) -> None:
@@ -471,6 +472,7 @@ def test_a_round_takes_data_and_models_while_it_is_open(
     assert host.column(ROUND.c.number) == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_dataset_that_scores_itself_is_scored_so(
     host: Host, fake_distribution: Any
 ) -> None:

@@ -105,6 +105,8 @@ def test_its_answer_is_checked(
         ("http://example.org/", "https"),
         ("file:///etc/passwd", "expected scheme, host"),
         ("https://", "expected scheme, host"),
+        ("https://ex\xe4mple.org/", "expected scheme, host"),
+        ("https://%31%32%37.0.0.1/", "expected scheme, host"),
         ("https://user@example.org/", "without user"),
         ("https://example.org/?key=1", "without user"),
         ("https://example.org:0x50/", "not an address"),

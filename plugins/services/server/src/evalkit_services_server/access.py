@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import ipaddress
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, select
@@ -38,13 +39,26 @@ SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 class RequestError(EvalkitError):
-    """A request is refused, with a status of HTTP."""
+    """A request is refused.
+
+    Attributes:
+        status: The status of HTTP.
+        problems: Rows that break rules, with their lines.
+        retry_after: Seconds until it is worth asking again.
+    """
 
     status = 400
 
-    def __init__(self, message: str, status: int | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        status: int | None = None,
+        problems: Sequence[dict[str, object]] = (),
+        retry_after: int | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status or self.status
+        self.problems, self.retry_after = problems, retry_after
 
 
 def explain(error: Exception) -> tuple[int, str]:
@@ -68,25 +82,9 @@ class NotFoundError(RequestError):
 
 
 class UnusableError(RequestError):
-    """What was sent breaks a rule; `problems` are rows that do, with their lines."""
+    """What was sent breaks a rule."""
 
     status = 422
-
-    def __init__(
-        self, message: str, problems: list[dict[str, object]] | None = None
-    ) -> None:
-        super().__init__(message)
-        self.problems = problems or []
-
-
-class TooManyError(RequestError):
-    """A limit or quota is used up, for `retry_after` seconds."""
-
-    status = 429
-
-    def __init__(self, message: str, retry_after: int) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
 
 
 @dataclass(frozen=True)
@@ -171,7 +169,7 @@ async def principal(request: Request) -> Principal:
     Raises:
         UnauthenticatedError: The token is unknown or over.
         RequestError: A cookie came without the token of its page.
-        TooManyError: They ask too often.
+        RequestError: They ask too often.
     """
     asking = await form_principal(request)
     if asking.csrf is not None and request.method not in SAFE_METHODS:
@@ -210,7 +208,7 @@ def count_login(request: Request, name: str) -> None:
     """Count a login by a password.
 
     Raises:
-        TooManyError: The account, or the address, has tried too often in this minute.
+        RequestError: The account, or the address, has tried too often in this minute.
     """
     for subject in (_network(request), f"account {name}"):
         request.app.state.logins.count(subject)

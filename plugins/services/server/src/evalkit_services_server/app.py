@@ -17,9 +17,7 @@ from evalkit_services_server import api, api_accounts, api_models, pages, upload
 from evalkit_services_server.access import (
     SAFE_METHODS,
     RequestError,
-    TooManyError,
     UnauthenticatedError,
-    UnusableError,
     explain,
 )
 from evalkit_services_server.api_types import Refusal
@@ -115,13 +113,13 @@ def health(request: Request) -> dict[str, str]:
 
 def _refuse(request: Request, error: Exception) -> JSONResponse:
     (status, detail), headers = explain(error), dict[str, str]()
-    if isinstance(error, TooManyError):
-        headers["retry-after"] = str(error.retry_after)
+    body: dict[str, Any] = {"detail": detail}
+    if isinstance(error, RequestError):
+        body |= {"problems": error.problems} if error.problems else {}
+        if error.retry_after is not None:
+            headers["retry-after"] = str(error.retry_after)
     if isinstance(error, UnauthenticatedError):
         headers["www-authenticate"] = "Bearer"
-    body: dict[str, Any] = {"detail": detail}
-    if isinstance(error, UnusableError) and error.problems:
-        body["problems"] = error.problems
     return JSONResponse(body, status, headers)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 import socket
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -184,7 +185,9 @@ _OF_IPV4 = ipaddress.ip_network("64:ff9b::/96")
 def _split(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
-        is_whole = bool(parts.hostname) and parts.port != 0
+        # a name that a client writes in another way would not be watched
+        is_plain = re.fullmatch("[a-z0-9.:-]+", parts.hostname or "") is not None
+        is_whole = is_plain and parts.port != 0
     except ValueError:
         raise EvalkitError("url: not an address") from None
     if not is_whole or parts.username is not None or parts.query or parts.fragment:

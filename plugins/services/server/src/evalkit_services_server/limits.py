@@ -8,7 +8,7 @@ from time import time
 
 from sqlalchemy import Connection
 
-from evalkit_services_server.access import TooManyError
+from evalkit_services_server.access import RequestError
 from evalkit_services_server.database import insert, now
 from evalkit_services_server.tables import QUOTA
 
@@ -32,7 +32,7 @@ class RateLimit:
         """Count a request.
 
         Raises:
-            TooManyError: The subject has asked too often in this minute.
+            RequestError: The subject has asked too often in this minute.
         """
         moment = time()
         minute = int(moment // MINUTE)
@@ -42,10 +42,9 @@ class RateLimit:
             self._counts[subject] += 1
             is_too_often = self._counts[subject] > self._most
         if is_too_often:
-            raise TooManyError(
-                f"more than {self._most} requests in a minute",
-                retry_after=MINUTE - int(moment % MINUTE),
-            )
+            left = MINUTE - int(moment % MINUTE)
+            message = f"more than {self._most} requests in a minute"
+            raise RequestError(message, 429, retry_after=left)
 
 
 def spend(connection: Connection, account_id: int, subject: str, most: int) -> None:
@@ -58,7 +57,7 @@ def spend(connection: Connection, account_id: int, subject: str, most: int) -> N
         most: Uses a day.
 
     Raises:
-        TooManyError: The quota is used up.
+        RequestError: The quota is used up.
     """
     moment = now(connection)
     values = {"account_id": account_id, "day": moment.date().isoformat()}
@@ -71,7 +70,6 @@ def spend(connection: Connection, account_id: int, subject: str, most: int) -> N
         ).returning(QUOTA.c.used)
     )
     if used is None:
-        raise TooManyError(
-            f"quota of {most} {subject} a day is used up; it begins anew at 00:00 UTC",
-            retry_after=86_400 - moment.hour * 3600 - moment.minute * 60,
-        )
+        left = 86_400 - moment.hour * 3600 - moment.minute * 60
+        message = f"quota of {most} {subject} a day is used up until 00:00 UTC"
+        raise RequestError(message, 429, retry_after=left)

@@ -286,7 +286,8 @@ def receive(
         is_cut = len(problems) >= MOST_PROBLEMS
         count = count_of(len(problems), "problem")
         have = "have at least" if is_cut else "have"
-        raise UnusableError(f"predictions {have} {count}", problems[:MOST_PROBLEMS])
+        message = f"predictions {have} {count}"
+        raise UnusableError(message, problems=problems[:MOST_PROBLEMS])
     return Received(digest.hexdigest(), lines.size)
 
 

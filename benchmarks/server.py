@@ -82,7 +82,7 @@ class Site:
                 for key, each in given.items()
             },
         }
-        self.received: set[tuple[int, str]] = set()
+        self.received: set[int] = set()
         self._workers = str(workers)
         self._log = (folder / "log").open("ab")
         self._folder = folder
@@ -180,7 +180,7 @@ def submit_until(site: Site, done: Event, chance: random.Random) -> None:
             ]
             body = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
             path = f"/models/{model}/submissions?dataset=1"
-            site.received.add((model, site.ask("POST", path, body)["sha256"]))
+            site.received.add(site.ask("POST", path, body)["id"])
         number += 1
         while not done.is_set() and site.count("waiting") > 20:
             time.sleep(0.05)
@@ -302,9 +302,8 @@ def check(site: Site) -> dict[str, int]:
     """Return what was counted; each submission must have one run."""
     sweep(site.engine, site.settings)
     with site.engine.connect() as connection:
-        query = select(SUBMISSION.c.model_id, SUBMISSION.c.sha256, RUN.c.folder)
+        query = select(JOB.c.submission_id, RUN.c.folder)
         query = query.join_from(RUN, JOB, RUN.c.job_id == JOB.c.id)
-        query = query.join(SUBMISSION, SUBMISSION.c.id == JOB.c.submission_id)
         runs = connection.execute(query).all()
         figures = {
             "submissions": connection.scalar(select(func.count(SUBMISSION.c.id))) or 0,
@@ -312,7 +311,7 @@ def check(site: Site) -> dict[str, int]:
             "further attempts": connection.scalar(select(func.sum(JOB.c.attempt - 1)))
             or 0,
         }
-    evaluated = [(model, sha256) for model, sha256, _ in runs]
+    evaluated = [run.submission_id for run in runs]
     folder = Path(site.settings.store, "runs")
     written = [str(path) for path in folder.glob("*/*/*")]
     return {

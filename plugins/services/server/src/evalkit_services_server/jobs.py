@@ -19,6 +19,7 @@ from sqlalchemy import (
     Connection,
     Engine,
     RowMapping,
+    Table,
     and_,
     bindparam,
     func,
@@ -78,28 +79,28 @@ def request(
         PluginError: The task or a metric is unknown or broken.
     """
     pair = _pair(connection, model_id, dataset_id)
-    answers = json.dumps(pair["endpoint"], sort_keys=True)
     if pair["kind"] == "uploaded":
-        submission = _submission(connection, model_id, dataset_id, submission_id)
-        if submission is None:
+        latest = _latest(connection, SUBMISSION, model_id, dataset_id)
+        submission_id = submission_id or latest
+        if submission_id is None:
             return None
-        submission_id, answers = submission["id"], submission["sha256"]
     metrics = [*dict.fromkeys((pair["perf_metric"], *pair["eval_metrics"]))]
-    of_original = _latest(connection, model_id, pair["parent_id"])
+    of_original = _latest(connection, JOB, model_id, pair["parent_id"])
     parts = [
-        *(model_id, answers, pair["name"], pair["version"], pair["fingerprint"]),
+        *(model_id, dataset_id, submission_id, pair["endpoint"]),
+        *(pair["version"], pair["fingerprint"]),
         *(pair["component"], pair["prompt"], metrics),
         of_original,
         *_digests(pair["component"], *metrics),
     ]
     if again:
-        former = _latest(connection, model_id, dataset_id)
+        former = _latest(connection, JOB, model_id, dataset_id)
         under_way = select(JOB.c.id).where(JOB.c.id == former, JOB.c.ended.is_(None))
         if connection.scalar(under_way) is not None:
             return None
         parts.append(former)
     row = {
-        "key": hashlib.sha256(json.dumps(parts).encode()).hexdigest(),
+        "key": hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest(),
         **dict(model_id=model_id, dataset_id=dataset_id, submission_id=submission_id),
         **dict(metrics=metrics, state="waiting", requested=now(connection)),
     }
@@ -125,24 +126,11 @@ def _pair(connection: Connection, model_id: int, dataset_id: int) -> RowMapping:
 
 
 def _latest(
-    connection: Connection, model_id: int, dataset_id: int | None
+    connection: Connection, table: Table, model_id: int, dataset_id: int | None
 ) -> int | None:
-    """Return the latest job of a model on a dataset."""
-    of_pair = JOB.c.model_id == model_id, JOB.c.dataset_id == dataset_id
-    found: int | None = connection.scalar(select(func.max(JOB.c.id)).where(*of_pair))
-    return found
-
-
-def _submission(
-    connection: Connection, model_id: int, dataset_id: int, submission_id: int | None
-) -> RowMapping | None:
-    query = select(SUBMISSION.c.id, SUBMISSION.c.sha256).where(
-        SUBMISSION.c.model_id == model_id, SUBMISSION.c.dataset_id == dataset_id
-    )
-    if submission_id is not None:
-        query = query.where(SUBMISSION.c.id == submission_id)
-    query = query.order_by(SUBMISSION.c.id.desc()).limit(1)
-    return connection.execute(query).mappings().first()
+    """Return the latest job or submission of a model on a dataset."""
+    of_pair = table.c.model_id == model_id, table.c.dataset_id == dataset_id
+    return connection.scalar(select(func.max(table.c.id)).where(*of_pair))
 
 
 @lru_cache(maxsize=256)

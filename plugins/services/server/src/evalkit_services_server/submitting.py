@@ -137,20 +137,13 @@ class Server:
         if not found:
             raise EvalkitError(f"{self._address} has no dataset {dataset!r}")
         model_id = self._model(found[0]["task"], model)
-        pair = {"model": model_id, "dataset": found[0]["id"]}
         submission = self._ask(
             "POST",
             f"models/{model_id}/submissions",
-            params={"dataset": pair["dataset"]},
+            params={"dataset": found[0]["id"]},
             content=_parts(path, progress),
         )
-        # a job evaluates all submissions of the same content
-        same = {
-            each["id"]
-            for each in self._ask("GET", "submissions", params=pair)
-            if each["sha256"] == submission["sha256"]
-        }
-        job = self._wait(model_id, same, progress)
+        job = self._wait(submission["id"], progress)
         scores = self._ask("GET", f"runs/{job['run_id']}/scores")
         keys = {"job_id": job["id"], "run_id": job["run_id"]}
         return {"submission_id": submission["id"], **keys, **scores}
@@ -167,15 +160,10 @@ class Server:
         key: int = found[0]["id"]
         return key
 
-    def _wait(
-        self, model: int, submissions: set[int], progress: Progress
-    ) -> dict[str, Any]:
+    def _wait(self, submission: int, progress: Progress) -> dict[str, Any]:
         pause = 0.2
         while True:
-            jobs = self._ask("GET", "jobs", params={"model": model})
-            found = [job for job in jobs if job["submission_id"] in submissions]
-            if not found:
-                raise EvalkitError(f"{self._address} has not requested an evaluation")
+            found = self._ask("GET", "jobs", params={"submission": submission})
             job: dict[str, Any] = found[0]
             if job["state"] == "done":
                 return job

@@ -14,7 +14,7 @@ from evalkit_services_server.database import connect, insert, migrate, now, writ
 from evalkit_services_server.jobs import Claim
 from evalkit_services_server.scan import add_dataset
 from evalkit_services_server.settings import Settings
-from evalkit_services_server.tables import JOB, MODEL, SUBMISSION
+from evalkit_services_server.tables import MODEL, SUBMISSION
 from evalkit_services_server.tasks import add_task
 
 
@@ -72,15 +72,6 @@ class World:
             row |= dict(sha256=path.stem, size=path.stat().st_size)
             self._add(connection, SUBMISSION, "received", row)
             return jobs.request(connection, model, self.dataset)
-
-    def request(self, model: int, metrics: Sequence[str]) -> int:
-        """Request an evaluation by other metrics than the task's."""
-        with writing(self.engine) as connection:
-            job = jobs.request(connection, model, self.dataset, again=True)
-            assert job is not None
-            changed = JOB.update().where(JOB.c.id == job)
-            connection.execute(changed.values(metrics=[*metrics]))
-        return job
 
     def claim(self, worker: str = "one") -> Claim:
         """Claim the next job."""

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -382,17 +383,18 @@ def test_a_dataset_of_dynabench_is_sent_by_its_load(
     monkeypatch.setenv("EVALKIT_CACHE_DIR", str(Path("cache").resolve()))
     forget_places()
     make_client.cache_clear()
-    host.settings.store = "s3://bench"
+    bucket = f"b-{uuid.uuid4().hex}"  # moto keeps those of earlier tests
+    host.settings.store = f"s3://{bucket}"
     host.settings.datasets = ("small_reviews:load_datasets",)
     try:
-        make_client().create_bucket(Bucket="bench")
+        make_client().create_bucket(Bucket=bucket)
         refusal = "load() of small-reviews said that it sent nothing"
         assert host.scan() == {"small-reviews": ("refused", refusal)}
         assert host.column(DATASET.c.id) == []
         row = {"uid": "1", "statement": "x", "source": "web", "label": "positive"}
         Path("rows.jsonl").write_text(json.dumps(row))
         assert host.scan() == {"small-reviews": ("added", None)}
-        uri = "s3://bench/datasets/opinion/small-reviews.jsonl"
+        uri = f"s3://{bucket}/datasets/opinion/small-reviews.jsonl"
         assert host.column(DATASET.c.uri) == [uri]
         assert host.column(DATASET.c.board) == ["standard"]
         host.submit(host.add_model("m"), "small-reviews", {"1": "positive"})

@@ -1,1 +1,1 @@
-"""The evaluation server: data sets, models, rounds and boards of tasks."""
+"""The evaluation server: datasets, models, rounds and leaderboards."""

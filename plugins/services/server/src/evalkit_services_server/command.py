@@ -6,9 +6,9 @@ import click
 
 
 @click.command("serve")
-@click.option("--with-worker", is_flag=True, help="Evaluate, too.")
+@click.option("--with-worker", is_flag=True, help="Also evaluate, in one process.")
 def serve_command(with_worker: bool) -> None:
-    """Serve boards, data sets and models, and scan the data sets at the start."""
+    """Serve leaderboards, datasets and models. Scan the datasets at the start."""
     from multiprocessing import get_context
     from threading import Thread
 
@@ -42,10 +42,10 @@ def serve_command(with_worker: bool) -> None:
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Evaluations at the same time.",
+    help="Maximum concurrent evaluations.",
 )
 def work_command(jobs: int) -> None:
-    """Evaluate what is requested."""
+    """Run the requested evaluations."""
     from evalkit_services_server.settings import Settings
     from evalkit_services_server.workers import work
 

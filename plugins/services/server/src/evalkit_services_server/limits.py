@@ -53,7 +53,7 @@ def spend(connection: Connection, account_id: int, subject: str, most: int) -> N
     Args:
         connection: A transaction that writes.
         account_id: Whose quota it is.
-        subject: Of what, such as `submissions`, or those to one private data set.
+        subject: Of what, such as `submissions`, or those to one private dataset.
         most: Uses a day.
 
     Raises:

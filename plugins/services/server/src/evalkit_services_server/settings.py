@@ -26,10 +26,10 @@ class Settings(BaseSettings):
     """SQLAlchemy's address of the database: SQLite, or PostgreSQL by psycopg."""
 
     store: str = "evalkit-store"
-    """Folder or `s3://` place of data sets, predictions and runs."""
+    """Folder or `s3://` place of datasets, predictions and runs."""
 
     datasets: Annotated[tuple[str, ...], NoDecode] = ()
-    """`module:load_datasets`, which return data sets beside the installed ones."""
+    """`module:load_datasets`, which return datasets beside the installed ones."""
 
     access: Literal["open", "labels-private", "inputs-private"] = "open"
     """Access of datasets when they are added."""
@@ -60,7 +60,7 @@ class Settings(BaseSettings):
     """Submissions of an account to all tasks in 24 hours."""
 
     private_submissions_a_day: PositiveInt = 5
-    """Of them, those to one private data set."""
+    """Of them, those to one private dataset."""
 
     requests_a_minute: PositiveInt = 600
     """Requests of an account or address."""

@@ -247,7 +247,7 @@ BOARD = Table(
     ),
     Column("run_id", ForeignKey("run.id", ondelete="CASCADE"), nullable=False),
 )
-"""The current run of a model on a data set, for each metric of the task."""
+"""The current run of a model on a dataset, for each metric of the task."""
 
 QUOTA = Table(
     "quota",
@@ -257,4 +257,4 @@ QUOTA = Table(
     Column("subject", String(64), primary_key=True),
     Column("used", BigInteger, nullable=False),
 )
-"""What an account used on a day: submissions in all, and to each private data set."""
+"""What an account used on a day: submissions in all, and to each private dataset."""

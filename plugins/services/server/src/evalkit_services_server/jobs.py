@@ -130,7 +130,8 @@ def _latest(
 ) -> int | None:
     """Return the latest job or submission of a model on a dataset."""
     of_pair = table.c.model_id == model_id, table.c.dataset_id == dataset_id
-    return connection.scalar(select(func.max(table.c.id)).where(*of_pair))
+    found: int | None = connection.scalar(select(func.max(table.c.id)).where(*of_pair))
+    return found
 
 
 @lru_cache(maxsize=256)

@@ -101,6 +101,7 @@ def test_what_an_evaluation_reads_is_taken(shared: Server, content: bytes) -> No
     assert shared.upload(content).status_code == 201
 
 
+MANY = b'{"id": 1, "prob": {%s}}' % b",".join(b'"%d": ""' % n for n in range(200))
 REFUSED = {
     "a line without end": (lambda: (b"x" * MIB for _ in range(8)), 413, "line 1"),
     "gzip bomb": (lambda: gzip.compress(ROW * 64), 413, "unpacked"),
@@ -112,6 +113,7 @@ REFUSED = {
     "no gzip": (lambda: b"\x1f\x8b" + GOOD, 422, "corrupt"),
     "nothing": (lambda: b"", 422, "empty"),
     "blank": (lambda: b"\n \n", 422, "empty"),
+    "a line of problems": (lambda: MANY, 422, "has 404 problems"),
     "many bad lines": (lambda: b"x\n" * 10_000, 422, "at least 100 problems"),
 }
 

@@ -174,7 +174,7 @@ ROUNDS = Resource(
 )
 DATASETS = Resource(
     *("datasets", DATASET, "read", visible_datasets),
-    hidden=("uri", "task_id", "round_id"),
+    hidden=("uri", "task_id", "round_id", "fingerprint"),  # it would confirm labels
     added={"task": str, "round": int},
     filters={"task": TASK.c.code, "name": DATASET.c.name},
 )

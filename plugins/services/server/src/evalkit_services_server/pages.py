@@ -305,7 +305,7 @@ async def add_model(request: Request, asking: Asking, engine: Database) -> Respo
     return RedirectResponse(f"/models/{model['id']}", 303)
 
 
-@router.post("/models/{key}/submissions")
+@router.post("/models/{key}/submissions", max_body_size=uploads.UNLIMITED)
 async def submit(
     request: Request, key: Key, asking: FormAsking, engine: Database
 ) -> Response:

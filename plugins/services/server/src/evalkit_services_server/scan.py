@@ -122,8 +122,7 @@ def _send(
         )
         return ScanOutcome(name, CHANGED, reason)
     if is_sent_by_load(bound.plugin):
-        sent: Any = bound.plugin
-        uri = str(sent.load(bound.default_split))
+        uri = str(bound.call("load", split=bound.default_split))
     else:
         uri = send(publication, bound.version)
     if known is not None:

@@ -228,6 +228,9 @@ def _row_check(settings: Settings, dataset: RowMapping) -> CheckRow:
         try:
             task.validate_output(row, labels)
         except ValidationError as error:
+            if (count := error.error_count()) > MOST_PROBLEMS:
+                yield "(row)", f"has {count:,} problems", None
+                return
             for found in error.errors(include_url=False, include_context=False):
                 field = ".".join(map(str, found["loc"])) or "(row)"
                 is_missing = found["type"] == "missing"

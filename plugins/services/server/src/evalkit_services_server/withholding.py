@@ -18,7 +18,7 @@ SMALLEST_TAG = 20
 """Number of examples from which a tag of a private dataset has a score."""
 
 _DIGITS = 2
-"""Significant digits of scores of a private dataset."""
+"""Significant digits, and decimals, of scores of a private dataset."""
 
 _OF_ROWS = ("unreadable", "unknown", "duplicate", "invalid")
 """What is wrong with a row of predictions, whatever its label is."""
@@ -35,10 +35,14 @@ def shows_inputs(access: str, is_administrator: bool) -> bool:
 
 
 def round_score(value: float | None) -> float | None:
-    """Round a score, or a bound of its interval, to two significant digits."""
+    """Round a score, or a bound of its interval, to two digits and two decimals.
+
+    More decimals of a small score would count the examples that are right.
+    """
     if value is None or not math.isfinite(value) or value == 0:
         return value
-    return round(value, _DIGITS - 1 - math.floor(math.log10(abs(value))))
+    digits = _DIGITS - 1 - math.floor(math.log10(abs(value)))
+    return round(value, min(_DIGITS, digits))
 
 
 def withhold_scores(scores: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

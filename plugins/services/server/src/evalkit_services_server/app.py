@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
@@ -75,6 +77,7 @@ def make_app(settings: Settings) -> FastAPI:
     app.include_router(pages.router)
     app.add_api_route("/health", health, tags=["health"])
     app.add_exception_handler(EvalkitError, _refuse)
+    app.add_exception_handler(RequestValidationError, _refuse_fields)
     app.add_middleware(_Guarded, settings=settings)
     return app
 
@@ -121,6 +124,13 @@ def _refuse(request: Request, error: Exception) -> JSONResponse:
     if isinstance(error, UnauthenticatedError):
         headers["www-authenticate"] = "Bearer"
     return JSONResponse(body, status, headers)
+
+
+def _refuse_fields(_request: Request, error: Any) -> Response:
+    """Name fields without their values, which JSON or UTF-8 may not have."""
+    named = [{name: x[name] for name in ("type", "loc", "msg")} for x in error.errors()]
+    body = json.dumps({"detail": named})
+    return Response(body, 422, media_type="application/json")
 
 
 class _Guarded:

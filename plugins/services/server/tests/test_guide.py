@@ -421,7 +421,7 @@ def test_a_task_is_changed_while_it_runs_and_a_new_metric_scores_all_again(
         (tasks.TaskChange("acuracy"), "accuracy"),
         (tasks.TaskChange(delta_metrics=["mcc"]), "family of perturbations, such as"),
         (tasks.TaskChange(input_keys=["text"]), "'text' is not a field of the task"),
-        (tasks.TaskChange(weights={"mcc": -1}), "weight of mcc must be at least 0"),
+        (tasks.TaskChange(weights={"bleu": 1}), "'bleu' is not a metric of the task"),
     )
     with writing(host.engine) as connection:
         for change, message in refusals:

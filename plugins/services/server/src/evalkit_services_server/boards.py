@@ -248,7 +248,7 @@ def _choose(
         ]
     scale = read_scale(connection, metric)
     if scale.higher_is_better is None:
-        notices.append(f"No ranks: unknown whether higher {metric} is better.")
+        notices.append(f"No ranks: {metric} has no score yet, or no better direction.")
     unique = [*dict.fromkeys(metrics)]
     found = scale, unique, datasets, tags, columns, notices
     return Board(task, filters, exact, metric, *found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -152,8 +153,8 @@ def _evaluate(
         except AlignmentError as error:
             if error.result is None:
                 raise
-            # further lines have ids, which are on the page of the run
-            reason = str(error).partition("\n")[0]
+            # ids are on the page of the run; options are those of `evalkit eval`
+            reason = re.sub(r" \(--[^)]*\)", "", str(error).partition("\n")[0])
             state, result = "refused", error.result
         else:
             state = "done" if result.metrics else "failed"

@@ -96,7 +96,7 @@ class Server:
             raise EvalkitError(f"{address}: not an address: {error}") from None
         if url.scheme != "https" and url.host not in _LOOPBACK:
             raise EvalkitError(
-                f"{address}: expected https://, which protects the token"
+                f"{address}: expected https://, or http:// of this machine"
             )
         token = os.environ.get(TOKEN_VARIABLE, "").strip()
         if not token:
@@ -168,7 +168,7 @@ class Server:
             if job["state"] == "done":
                 return job
             if job["ended"] is not None:
-                shown = f" See {self._address}/runs/{job['run_id']}"
+                shown = f". See {self._address}/runs/{job['run_id']}"
                 more = shown if job["run_id"] else ""
                 raise EvalkitError(f"{job['state']}: {job['reason']}{more}")
             progress(job["progress"] or job["state"], job["share"] or 0.0)

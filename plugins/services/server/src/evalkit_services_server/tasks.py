@@ -85,7 +85,7 @@ def change_task(connection: Connection, code: str, change: TaskChange) -> list[i
     if row is None:
         return [task_id(connection, code)]  # raises
     given = {k: v for k, v in change._asdict().items() if v is not None}
-    values = _checked(given, _bind(row.component))
+    values = _checked(given, row._asdict(), _bind(row.component))
     before = _metrics(row._asdict())
     after = _metrics({**row._asdict(), **values})
     values["changed"] = now(connection)
@@ -101,7 +101,9 @@ def _bind(name: str) -> BoundTask:
     return BoundTask.of(Resolver(Registry()).bind("tasks", name))
 
 
-def _checked(values: Mapping[str, Any], task: BoundTask) -> dict[str, Any]:
+def _checked(
+    values: Mapping[str, Any], row: Mapping[str, Any], task: BoundTask
+) -> dict[str, Any]:
     """Return new values with metrics as runs name them; refuse those without sense."""
     resolver, checked = Resolver(Registry()), dict(values)
     if "perf_metric" in values:
@@ -123,7 +125,8 @@ def _checked(values: Mapping[str, Any], task: BoundTask) -> dict[str, Any]:
                 f"input key {key!r} is not a field of the task {task.component.name}: "
                 f"{', '.join(sorted(keys))}"
             )
-    for name, weight in values.get("weights", {}).items():
-        if not weight >= 0:
-            raise EvalkitError(f"weight of {name} must be at least 0, got {weight}")
+    known = {**row, **checked}
+    for name in values.get("weights", ()):
+        if name not in _metrics(known) | {*known["delta_metrics"]}:
+            raise EvalkitError(f"weights: {name!r} is not a metric of the task")
     return checked

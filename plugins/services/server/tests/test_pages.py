@@ -1,6 +1,7 @@
 """Pages: complete without JavaScript, and only for whom they are."""
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
@@ -108,6 +109,9 @@ def test_what_is_absent_or_needs_an_account_is_said(site: Site) -> None:
         assert page.status_code == status, path
         assert "html" in page.headers.get("content-type", "html"), path
     assert site.anybody.get("/jobs").headers["location"] == "/login?next=%2Fjobs"
+    shutil.rmtree(f"{site.world.settings.store}/runs")
+    page = site.anybody.get("/runs/1")
+    assert (page.status_code, "/runs/" in page.text) == (503, False)
 
 
 def test_things_of_others_are_as_absent(site: Site) -> None:

@@ -81,7 +81,7 @@ JOBS = Resource(
 )
 RUNS = Resource(
     *("runs", RUN, "read", listings.visible_runs),
-    hidden=("folder", "comparison_key", "attempt"),
+    hidden=("folder", "comparison_key", "attempt", "run_id"),
     added=dict.fromkeys(("task", "model", "dataset", "version"), str),
     filters={"model": RUN.c.model_id, "dataset": RUN.c.dataset_id},
 )

@@ -17,9 +17,9 @@ LINES = {
     "core": 31_247,
     "cli": 12_490,
     "core + cli + plugins": 116_621,
-    "tests": 103_438,
+    "tests": 103_438 + 2_640,  # and those of services/server
     "examples": 382,
-    "benchmarks": 8_041,
+    "benchmarks": 8_041 + 601,  # and those of services/server
     "data": 858,
 }
 STATEMENTS = {"core": 15_698, "core + cli + plugins": 56_797}
@@ -44,7 +44,7 @@ DISTRIBUTIONS = {
     "engines/dask": 2_199,
     "metrics/mathematics": 375,
     "models/base": 6_080,
-    "services/server": 4_500,
+    "services/server": 6_990,
     "storage/fsspec": 165,
     "storage/huggingface": 155,
     "storage/s3": 395,

@@ -194,7 +194,8 @@ def list_command(
     if check:
         _check(of_given_files(components), catalog, as_json, timeout)
     elif as_json:
-        echo_json(_as_json(components, catalog))
+        rows = _rows([(found, found.problem) for found in components], catalog)
+        echo_json({"components": rows, **_remarks(catalog)})
     else:
         _print_columns(components, catalog, verbose)
         _print_problems(catalog)
@@ -240,13 +241,6 @@ def _has(text: str, words: Iterable[str]) -> bool:
 def _own_commands() -> Collection[str]:
     group = click.get_current_context().find_root().command
     return group.commands if isinstance(group, click.Group) else ()
-
-
-def _as_json(components: list[Component], catalog: Catalog) -> dict[str, object]:
-    return {
-        "components": _rows([(found, found.problem) for found in components], catalog),
-        **_remarks(catalog),
-    }
 
 
 def _rows(

@@ -170,12 +170,12 @@ def perturb_command(
     engine = load_engine(options.pop("engine"), registry)
     options["unprotected"] = _items(unprotected)
     default = _default_name(name, perturbations, families)
-    local, hosted = default.rpartition("/")[2], None
+    hosted: list[str] = []
     if s3_uri:
-        original = model_name(Path(s3_uri)).partition(".")[0]
-        prefix = local.partition("-")[0]
-        hosted = ["--original", original, "--perturb-prefix", prefix]
-    target = out or (local if hosted else default)
+        original, default = model_name(Path(s3_uri)), default.rpartition("/")[2]
+        hosted = ["--original", original.partition(".")[0]]
+        hosted += ["--perturb-prefix", default.partition("-")[0]]
+    target = out or default
     with contextlib.ExitStack() as stack:
         # before stdout is kept from plugins
         where = stack.enter_context(stdout_copy()) if target == "-" else target

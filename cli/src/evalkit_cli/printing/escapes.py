@@ -41,7 +41,8 @@ def for_terminal(text: str, *, several_lines: bool = False) -> str:
     Returns:
         The text; escaping it again changes nothing.
     """
-    return _visible(text, _as_in_python, "\n" if several_lines else "")
+    kept = "\n" if several_lines else ""
+    return _visible(text, lambda mark: mark.encode("unicode_escape").decode(), kept)
 
 
 def for_markdown(cell: str) -> str:
@@ -123,10 +124,6 @@ def _joins(found: re.Match[str]) -> bool:
         beside and not beside.isascii() and _is_seen(beside)
         for beside in (text[start - 1 : start], text[start + 1 : start + 2])
     )
-
-
-def _as_in_python(mark: str) -> str:
-    return mark.encode("unicode_escape").decode()
 
 
 def _as_in_json(mark: str) -> str:

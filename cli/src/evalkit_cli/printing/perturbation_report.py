@@ -26,7 +26,7 @@ def print_summary(
     summary: PerturbationSummary,
     *,
     source: str,
-    hosted: Sequence[str] | None,
+    hosted: Sequence[str],
     task: str | None,
     selection: Sequence[str],
     again: bool,
@@ -96,7 +96,7 @@ def _print_pairs(summary: PerturbationSummary, pairs: int, masked: bool) -> None
 def _print_next(
     summary: PerturbationSummary,
     source: str,
-    hosted: Sequence[str] | None,
+    hosted: Sequence[str],
     task: str | None,
     selection: Sequence[str],
     *,
@@ -118,7 +118,7 @@ def _print_next(
     if again:
         named = "ORIGINALS"  # what these are copies of is somewhere else
     echo(f"{rows} written to {out}: look at them before you trust scores")
-    if hosted is not None:
+    if hosted:
         echo("next, send it to the server, and request evaluations of all models:")
         echo(f"  evalkit host dataset {out} {shlex.join(hosted)}")
         return

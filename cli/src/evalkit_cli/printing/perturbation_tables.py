@@ -103,7 +103,11 @@ def _tables(
     ]
     if not tags and not verbose:
         return
-    large = [tag for tag in tags if _n(scores[tag]) >= result.min_n]
+    large = [
+        tag
+        for tag in tags
+        if max(score.n for score in scores[tag].values()) >= result.min_n
+    ]
     shown = large if verbose or not talk else large[:MOST_ROWS]
     drops = {tag: scores.get(tag, {}).get("drop") for tag in (None, *tags)}
     family = largest_family(drops.values())
@@ -150,10 +154,6 @@ def _worst_first(scores: Mapping[str | None, OfGroup]) -> list[str | None]:
         return tag == UNTAGGED, key is None, key or 0.0, tag or ""
 
     return sorted(scores, key=place)
-
-
-def _n(scores: OfGroup) -> int:
-    return max(score.n for score in scores.values())
 
 
 def _row(

@@ -136,7 +136,12 @@ def _table(
     columns: Columns, crossing: str | None, tags: list[str], *, cut: bool
 ) -> TagTable:
     least = columns.results[0].min_n
-    large = [tag for tag in tags if least == 1 or _largest_n(columns, tag) >= least]
+    large = [
+        tag
+        for tag in tags
+        if least == 1
+        or any(score and score.n >= least for score in _found(columns, tag))
+    ]
     shown = large[: MOST_TAGS if crossing is None else MOST_ROWS] if cut else large
     rows = [columns.header, *(_row(columns, tag) for tag in shown)]
     what = "tag" if crossing is None else "group"
@@ -199,10 +204,6 @@ def _inside(
 
 def _found(columns: Columns, tag: str) -> list[Score | None]:
     return [result.groups.get((metric, tag)) for result, metric in columns.scores]
-
-
-def _largest_n(columns: Columns, tag: str) -> int:
-    return max(score.n for score in _found(columns, tag) if score is not None)
 
 
 def _row(columns: Columns, tag: str) -> list[str]:

@@ -31,7 +31,7 @@ def confusion_section(group: Gathered, name: str) -> Markup | None:
         element(
             "figure",
             element("figcaption", mark(run.place), " ", run.label),
-            _note(confusion)
+            element("p", f"No confusion matrix: {confusion}.", class_="note")
             if isinstance(confusion, str)
             else confusion_table(run, confusion),
         )
@@ -63,10 +63,6 @@ def confusion_of(run: Shown) -> Confusion | str:
         return count_confusion(run.result)
     except EvalkitError as error:
         return str(error)
-
-
-def _note(why: str) -> Markup:
-    return element("p", f"No confusion matrix: {why}.", class_="note")
 
 
 def used_columns(found: Confusion) -> list[tuple[str, list[int]]]:

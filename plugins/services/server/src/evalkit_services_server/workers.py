@@ -7,6 +7,7 @@ is evaluated by another attempt.
 
 from __future__ import annotations
 
+import faulthandler
 import logging
 import os
 import signal
@@ -64,11 +65,14 @@ def serve_jobs(settings: Settings, name: str) -> None:
         claim = next_job(engine, name, settings, stopping)
         if claim is None:
             return
+        # ends this process even while what hangs lets no other thread run
+        faulthandler.dump_traceback_later(settings.job_seconds + PATIENCE, exit=True)
         try:
             state = evaluate_job(claim, settings, engine, stopping)
         except SQLAlchemyError as error:
             LOG.warning("job %s could not be recorded: %s", claim.name, error)
             os._exit(OUTAGE)
+        faulthandler.cancel_dump_traceback_later()
         LOG.info("job %s: %s", claim.name, state)
         has_grown = psutil.Process().memory_info().rss > settings.job_bytes / 2
         if has_grown or state not in ("done", "refused"):

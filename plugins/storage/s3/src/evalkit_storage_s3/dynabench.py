@@ -54,9 +54,10 @@ class BaseDataset(evalkit.Dataset):
         found["source_url"] = source_url or type(self).source_url
         self.access_type = access_type
         self.ext = ext
-        bucket = (config or {}).get("dataset_s3_bucket")
-        self.s3_bucket = str(bucket or os.environ.get(BUCKET_VARIABLE, ""))
-        self.task.s3_bucket = self.s3_bucket
+        bucket = (config or {}).get(
+            "dataset_s3_bucket", os.environ.get(BUCKET_VARIABLE)
+        )
+        self.s3_bucket = self.task.s3_bucket = str(bucket or "")
         found["load"] = _loader(self, self.load)
 
     @cached_property

@@ -54,10 +54,8 @@ class BaseDataset(evalkit.Dataset):
         found["source_url"] = source_url or type(self).source_url
         self.access_type = access_type
         self.ext = ext
-        bucket = (config or {}).get(
-            "dataset_s3_bucket", os.environ.get(BUCKET_VARIABLE)
-        )
-        self.s3_bucket = self.task.s3_bucket = str(bucket or "")
+        own = (config or {}).get("dataset_s3_bucket") or os.environ.get(BUCKET_VARIABLE)
+        self.s3_bucket = self.task.s3_bucket = str(own or "")
         found["load"] = _loader(self, self.load)
 
     @cached_property

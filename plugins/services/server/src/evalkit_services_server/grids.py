@@ -6,7 +6,7 @@ import math
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
-from threading import RLock
+from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -32,7 +32,7 @@ Place = tuple[int, int]
 """A column and a model, by their numbers."""
 
 _KEPT: WeakKeyDictionary[Engine, OrderedDict[Hashable, Any]] = WeakKeyDictionary()
-_LOCK = RLock()
+_LOCK = Lock()
 
 
 class Part(NamedTuple):
@@ -89,13 +89,17 @@ def kept_while_true(
     """Return what is made of the database; the key says what it depends on."""
     with _LOCK:
         kept = _KEPT.setdefault(connection.engine, OrderedDict())
-        if key not in kept:
-            kept[key] = make()
-        kept.move_to_end(key)
-        if len(kept) > _MOST_KEPT:
-            kept.popitem(last=False)
-        made: Made = kept[key]
-        return made
+        is_kept = key in kept
+        if is_kept:
+            kept.move_to_end(key)
+            made: Made = kept[key]
+    if not is_kept:
+        made = make()
+        with _LOCK:
+            kept[key] = made
+            if len(kept) > _MOST_KEPT:
+                kept.popitem(last=False)
+    return made
 
 
 def count_runs(connection: Connection) -> int:

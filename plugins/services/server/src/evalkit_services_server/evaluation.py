@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import logging
@@ -56,8 +57,14 @@ LOG = logging.getLogger(__name__)
 Report = Callable[[str, float | None], None]
 """Takes what is being done, and the share of it that is done."""
 
-OUTAGES = StorageError, OSError, OperationalError, InterfaceError
+OUTAGES = (
+    *(StorageError, ConnectionError, TimeoutError),
+    *(OperationalError, InterfaceError),
+)
 """What is tried again until it works."""
+
+FULL = errno.ENOSPC, errno.EDQUOT
+"""Of other errors of the system, those that are tried again."""
 
 MOST_ASKED = 5
 """Attempts at a model that cannot be asked."""
@@ -101,10 +108,13 @@ def evaluate_job(
         except (CancelledError, LostError):
             remove_attempt(settings, claim.name)
             return _put_back(engine, claim, None, 0.0)
-        except OUTAGES as error:
+        except (*OUTAGES, OSError) as error:
             LOG.warning("job %s: %s", claim.name, error)
             remove_attempt(settings, claim.name)
-            return _put_back(engine, claim, f"tried again: {error}", delay_of(claim))
+            reason = str(error)
+            if isinstance(error, OUTAGES) or error.errno in FULL:
+                retried = f"tried again: {reason}"
+                return _put_back(engine, claim, retried, delay_of(claim))
         except UnavailableError as error:
             reason = f"asked {count_of(claim.attempt, 'time')}: {error}"
             if claim.attempt < MOST_ASKED:

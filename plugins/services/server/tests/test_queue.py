@@ -191,7 +191,7 @@ def test_models_are_asked(world: Any) -> None:
             job = jobs.request(connection, model, world.dataset)
         is_away.set()
         assert evaluate(world) == "waiting", world.rows(JOB)[0]["reason"]
-        assert "asked 1 time: models/http" in world.rows(JOB)[0]["reason"]
+        assert "attempt 1: models/http" in world.rows(JOB)[0]["reason"]
         is_away.clear()
         expire(world, job)
         assert evaluate(world) == "done"

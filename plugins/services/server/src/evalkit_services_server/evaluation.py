@@ -25,7 +25,6 @@ from evalkit.errors import (
     EvalkitError,
     StorageError,
 )
-from evalkit.reporting import count_of
 from evalkit_models_base import Asked, Predicted, predict
 from evalkit_services_server import jobs
 from evalkit_services_server.database import insert, now, reading, writing
@@ -67,7 +66,7 @@ FULL = errno.ENOSPC, errno.EDQUOT
 """Of other errors of the system, those that are tried again."""
 
 MOST_ASKED = 5
-"""Attempts at a model that cannot be asked."""
+"""Attempts, of any outcome, after which a model that cannot be asked fails."""
 
 FIRST_DELAY, LONGEST_DELAY = 10.0, 600.0
 """Seconds before a job is tried again; twice as many after each attempt."""
@@ -116,7 +115,7 @@ def evaluate_job(
                 retried = f"tried again: {reason}"
                 return _put_back(engine, claim, retried, delay_of(claim))
         except UnavailableError as error:
-            reason = f"asked {count_of(claim.attempt, 'time')}: {error}"
+            reason = f"attempt {claim.attempt}: {error}"
             if claim.attempt < MOST_ASKED:
                 return _put_back(engine, claim, reason, delay_of(claim))
         except EvalkitError as error:

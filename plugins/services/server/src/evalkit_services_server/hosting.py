@@ -155,7 +155,11 @@ def restore_command(folder: Path) -> None:
     from evalkit_services_server.database import connect
     from evalkit_services_server.settings import Settings
 
-    faults = restore(connect(Settings()), folder)
+    engine = connect(Settings())
+    try:
+        faults = restore(engine, folder)
+    finally:
+        engine.dispose()
     for fault in faults:
         echo(fault, err=True)
     if faults:

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import cache
 from threading import BoundedSemaphore
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, Row, delete, select, update
 
 from evalkit.errors import EvalkitError
 from evalkit_services_server.database import insert, now
@@ -80,6 +80,11 @@ def create_account(
     return key
 
 
+def find_account(connection: Connection, name: str) -> Row[Any] | None:
+    """Return the account of a name; None for no such."""
+    return connection.execute(select(ACCOUNT).where(ACCOUNT.c.name == name)).first()
+
+
 def change_account(
     connection: Connection,
     account_id: int,
@@ -114,7 +119,7 @@ def check_password(connection: Connection, name: str, password: str) -> int | No
     """
     from argon2.exceptions import VerificationError
 
-    row = connection.execute(select(ACCOUNT).where(ACCOUNT.c.name == name)).first()
+    row = find_account(connection, name)
     stored = None if row is None or not row.is_active else row.password
     with _HASHING:
         try:

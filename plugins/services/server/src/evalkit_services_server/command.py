@@ -46,7 +46,9 @@ def serve_command(with_worker: bool) -> None:
 )
 def work_command(jobs: int) -> None:
     """Run the requested evaluations."""
+    from evalkit_services_server.database import opened
     from evalkit_services_server.settings import Settings
     from evalkit_services_server.workers import work
 
-    work(Settings(), jobs)
+    with opened(Settings()):
+        work(Settings(), jobs)

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import Table
 
+from evalkit.errors import EvalkitError
 from evalkit_services_server.settings import Settings
 
 
@@ -72,6 +74,24 @@ def insert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.I
     if connection.dialect.name == "sqlite":
         return sqlite.insert(table)
     return postgresql.insert(table)
+
+
+@contextmanager
+def opened(settings: Settings, creates: bool = False) -> Iterator[Engine]:
+    """Open the database at this version; refuse a missing one unless it is created."""
+    engine = connect(settings)
+    path = engine.url.database if settings.is_sqlite else None
+    try:
+        is_missing = path is not None and not Path(path).is_file()
+        if not creates and (is_missing or not inspect(engine).has_table("task")):
+            raise EvalkitError(
+                f"{engine.url.render_as_string()}: not the database of a server. "
+                "Set EVALKIT_SERVER_DATABASE, or change to the folder of the server"
+            )
+        migrate(engine)
+        yield engine
+    finally:
+        engine.dispose()
 
 
 def migrate(engine: Engine) -> None:

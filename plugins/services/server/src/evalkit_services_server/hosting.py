@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,19 +38,41 @@ def host_command() -> None:
 @host_command.command("account")
 @click.argument("name")
 @click.option("--administrator", is_flag=True, help="Allow changes of everything.")
-@click.password_option(
-    envvar="EVALKIT_SERVER_PASSWORD", help="Password for the pages. Default: ask."
+@click.option(
+    "--password",
+    envvar="EVALKIT_SERVER_PASSWORD",
+    help="Password for the pages. Default for a new account: ask.",
 )
-def account_command(name: str, administrator: bool, password: str) -> None:
-    """Add an account, and print a token of it for the API."""
-    from evalkit_services_server.accounts import SCOPES, create_account, create_token
-    from evalkit_services_server.database import writing
+def account_command(name: str, administrator: bool, password: str | None) -> None:
+    """Add or change an account, and print a new token of it for the API."""
+    from evalkit_services_server import accounts
+    from evalkit_services_server.database import reading, writing
 
-    role = "administrator" if administrator else "submitter"
-    with _opened() as (engine, _), writing(engine) as connection:
-        account = create_account(connection, name, password, role)
-        token = create_token(connection, account, "first", SCOPES[role])
+    role = "administrator" if administrator else None
+    with _opened(creates=True) as (engine, _):
+        with reading(engine) as connection:
+            known = accounts.find_account(connection, name)
+        if known is None and password is None:
+            password = _ask_password()
+        with writing(engine) as connection:
+            if known is None:
+                role = role or "submitter"
+                key = accounts.create_account(connection, name, password, role)
+            else:
+                key, role = known.id, role or known.role
+                accounts.change_account(connection, key, password=password, role=role)
+            scopes = accounts.SCOPES[role]
+            token = accounts.create_token(connection, key, "shell", scopes)
+    if known is not None:
+        echo(f"account {name!r} exists already: this is a further token", err=True)
     echo(token)
+
+
+def _ask_password() -> str:
+    if not sys.stdin.isatty():
+        raise EvalkitError("no terminal to ask at: set EVALKIT_SERVER_PASSWORD")
+    asked: str = click.prompt("Password", hide_input=True, confirmation_prompt=True)
+    return asked
 
 
 @host_command.command("task")
@@ -81,7 +104,7 @@ def task_command(
     from evalkit_services_server.tasks import TaskChange, add_task, change_task
 
     change = TaskChange(perf_metric, eval_metric or None, delta_metric or None)
-    with plugin_output_to_stderr(), _opened() as (engine, settings):
+    with plugin_output_to_stderr(), _opened(creates=True) as (engine, settings):
         with writing(engine) as connection:
             add_task(connection, name)
             requested = change_task(connection, name, change)
@@ -168,17 +191,13 @@ def restore_command(folder: Path) -> None:
 
 
 @contextmanager
-def _opened() -> Iterator[tuple[Engine, Settings]]:
-    from evalkit_services_server.database import connect, migrate
+def _opened(creates: bool = False) -> Iterator[tuple[Engine, Settings]]:
+    from evalkit_services_server.database import opened
     from evalkit_services_server.settings import Settings
 
     settings = Settings()
-    engine = connect(settings)
-    try:
-        migrate(engine)
+    with opened(settings, creates) as engine:
         yield engine, settings
-    finally:
-        engine.dispose()
 
 
 def _show(outcomes: list[ScanOutcome]) -> None:

@@ -24,7 +24,7 @@ LINES = {
 }
 STATEMENTS = {"core": 15_698, "core + cli + plugins": 56_797}
 
-WORDS = 65_725 + 1_630  # and those of docs/server.md
+WORDS = 65_725 + 1_640  # and those of docs/server.md
 """Of the pages in `docs` that people write."""
 
 DISTRIBUTIONS = {

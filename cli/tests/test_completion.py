@@ -20,7 +20,7 @@ def complete(run_evalkit: Run, words: str, position: int) -> list[str]:
 
 COMMANDS = [
     *("adapt", "cache", "cite", "compare", "doctor", "eval", "export", "help"),
-    *("import", "inputs", "leaderboard"),
+    *("host", "import", "inputs", "leaderboard"),
     *(
         "list",
         "merge",
@@ -32,7 +32,8 @@ COMMANDS = [
         "report",
         "rescore",
     ),
-    *("runs", "schema", "show", "site", "validate", "verify"),
+    *("runs", "schema", "serve", "show", "site", "submit", "validate", "verify"),
+    "work",
 ]
 
 

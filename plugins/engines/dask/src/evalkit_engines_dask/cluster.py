@@ -108,11 +108,11 @@ class Dask(Engine):
             _refuse_open(self._client.scheduler.address, given.insecure)
             self.lost, self._seen = 0, dict[str, Any]()
             self._looked, self._missing = 0.0, 0
-            token = f"facts-{secrets.token_hex(16)}"
+            name = f"facts-{secrets.token_hex(16)}"
             if not is_remote(self.store):
                 self.store = str(Path(self.store).resolve())
-                self._stack.callback(Path(self.store, token).unlink, missing_ok=True)
-            self._facts = self.store, save(self.store, token, describe())
+                self._stack.callback(Path(self.store, name).unlink, missing_ok=True)
+            self._facts = self.store, save(self.store, name, describe())
             while not self._count({}):
                 time.sleep(_LOOK)
             self._stack = self._stack.pop_all()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from types import GenericAlias
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request
@@ -118,7 +119,7 @@ class Resource:
         show_row.__annotations__["key"] = Key if self.key is None else Code
         path, row = f"/{self.name}", self.answer
         shared: dict[str, Any] = {"tags": [self.name]}
-        rows: Any = list[row]  # type: ignore[valid-type]
+        rows = GenericAlias(list, row)
         router.add_api_route(path, list_rows, response_model=rows, **shared)
         router.add_api_route(f"{path}/{{key}}", show_row, response_model=row, **shared)
 

@@ -53,8 +53,6 @@ def moment(at: datetime | None) -> str:
 
 def size(count: int) -> str:
     """Return a number of bytes."""
-    for unit in ("bytes", "KiB", "MiB"):
-        if count < 1024:
-            return f"{count:.4g} {unit}"
-        count /= 1024  # type: ignore[assignment]
-    return f"{count:.4g} GiB"
+    from pydantic import ByteSize
+
+    return ByteSize(count).human_readable(separator=" ")

@@ -50,7 +50,7 @@ def fill(engine: Engine, models: int, datasets: int, tags: int) -> str:
         task = {
             **dict(code="nli", component="nli", input_keys=["uid", "context"]),
             **dict(perf_metric="accuracy", eval_metrics=["macro-f1"], weights={}),
-            **dict(delta_metrics=[], changed=moment, description=""),
+            **dict(delta_metrics=[], description=""),
         }
         [task_id] = _add(connection, TASK, [task])
         way = {
@@ -119,14 +119,8 @@ def _add_runs(
         connection,
         RUN,
         [
-            {
-                **dict(job_id=job, attempt=1, model_id=model, dataset_id=dataset),
-                **dict(
-                    folder="/nothing", run_id=f"{job:08x}", comparison_key=f"{dataset}"
-                ),
-                **dict(counts={}, is_refused=False, ended=moment),
-            }
-            for job, (model, dataset) in zip(jobs, pairs, strict=True)
+            dict(job_id=job, folder="/x", comparison_key=f"{dataset}", counts={})
+            for job, (_, dataset) in zip(jobs, pairs, strict=True)
         ],
     )
     scores, board = [], []
@@ -134,7 +128,7 @@ def _add_runs(
         for tag in ("", *(f"topic:{n}" for n in range(tags))):
             value = min(1.0, max(0.0, draw.gauss(skill, 0.05)))
             half = 0.03 if tag else 0.01
-            ends = {"ci_low": value - half, "ci_high": value + half, "se": half / 2}
+            ends = {"ci_low": value - half, "ci_high": value + half}
             about = {"run_id": run, "metric": "accuracy", "tag": tag}
             scores.append({**about, **ends, "value": value, "n": 100 if tag else 1000})
         about = {"task_id": task_id, "metric": "accuracy", "model_id": model_id}

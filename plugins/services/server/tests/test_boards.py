@@ -53,7 +53,7 @@ def filled(engine: Engine) -> Engine:
         task = add(
             connection,
             TASK,
-            **dict(code="nli", component="nli", input_keys=["uid"], changed=at),
+            **dict(code="nli", component="nli", input_keys=["uid"]),
             **dict(perf_metric="accuracy", eval_metrics=["loss"]),
             **dict(delta_metrics=["fairness"], weights={"accuracy": 4}),
         )
@@ -86,11 +86,11 @@ def _add_run(
     at, pair = now(connection), dict(model_id=model, dataset_id=dataset)
     job = dict(key=f"{pair}", metrics=[metric], state="done", requested=at)
     job_id = add(connection, JOB, **pair, **job)
-    run = dict(job_id=job_id, attempt=1, folder=f"/no/{job_id}", run_id="0", counts={})
-    run |= dict(comparison_key=f"{dataset}", is_refused=False, ended=at)
-    run_id = add(connection, RUN, **pair, **run)
+    run = dict(job_id=job_id, folder=f"/no/{job_id}", counts={})
+    run |= dict(comparison_key=f"{dataset}")
+    run_id = add(connection, RUN, **run)
     for tag, n in N.items():
-        score = dict(run_id=run_id, metric=metric, tag=tag, n=n, value=x, se=0.01)
+        score = dict(run_id=run_id, metric=metric, tag=tag, n=n, value=x)
         score |= dict(ci_low=x - 0.04, ci_high=x + 0.02)
         connection.execute(insert(SCORE).values(score))
     row = dict(task_id=task, metric=metric, run_id=run_id, **pair)

@@ -1,27 +1,16 @@
-"""The tables: the migrations make those that the code names."""
+"""Backups of the database."""
 
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import text
 
 from evalkit.errors import EvalkitError
 from evalkit_services_server.backups import backup, restore
-from evalkit_services_server.database import migrate, reading
 from evalkit_services_server.evaluation import evaluate_job
 from evalkit_services_server.tables import DATASET, JOB, METADATA, RUN, SUBMISSION
-
-
-def test_migrations_make_the_tables(engine: Engine) -> None:
-    from alembic.autogenerate import compare_metadata
-    from alembic.migration import MigrationContext
-
-    migrate(engine)  # a second time
-    with reading(engine) as connection:
-        context = MigrationContext.configure(connection)
-        assert compare_metadata(context, METADATA) == []
 
 
 def test_a_backup_is_restored(world: Any, tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ def _in_utc(moment: datetime) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
+Moment = Annotated[datetime, AfterValidator(_in_utc)]
 Asking = Annotated[Principal, Depends(access.principal)]
 Database = Annotated[Engine, Depends(_engine)]
 Key = Annotated[int, Path(ge=1, le=LARGEST_KEY)]
@@ -127,7 +128,7 @@ class Resource:
 def _type_of(column: Column[Any]) -> Any:
     kind: Any = column.type.python_type
     if kind is datetime:
-        kind = Annotated[datetime, AfterValidator(_in_utc)]
+        kind = Moment
     elif kind is dict:  # JSON of any kind
         kind = Any
     return kind | None if column.nullable else kind

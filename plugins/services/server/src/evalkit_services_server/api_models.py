@@ -27,6 +27,7 @@ from evalkit_services_server.api import (
     Asking,
     Database,
     Key,
+    Moment,
     Resource,
 )
 from evalkit_services_server.api_types import ChangedModel, NewJob, NewModel
@@ -80,9 +81,12 @@ JOBS = Resource(
 )
 RUNS = Resource(
     *("runs", RUN, "read", listings.visible_runs),
-    hidden=("folder", "comparison_key", "attempt", "run_id"),
-    added=dict.fromkeys(("task", "model", "dataset", "version"), str),
-    filters={"model": RUN.c.model_id, "dataset": RUN.c.dataset_id},
+    hidden=("folder", "comparison_key"),
+    added={
+        **dict.fromkeys(("task", "model", "dataset", "version", "state"), str),
+        **{"model_id": int, "dataset_id": int, "ended": Moment},
+    },
+    filters={"model": JOB.c.model_id, "dataset": JOB.c.dataset_id},
 )
 for resource in (MODELS, SUBMISSIONS, JOBS, RUNS):
     resource.offer(router)

@@ -283,8 +283,9 @@ def _list_tags(
         .group_by(BOARD.c.dataset_id)
     )
     query = (
-        select(SCORE.c.tag, RUN.c.dataset_id, SCORE.c.n)
+        select(SCORE.c.tag, JOB.c.dataset_id, SCORE.c.n)
         .join(RUN, RUN.c.id == SCORE.c.run_id)
+        .join(JOB, JOB.c.id == RUN.c.job_id)
         .where(SCORE.c.run_id.in_(newest), SCORE.c.metric == metric, SCORE.c.tag != "")
     )
     key = count_runs(connection), metric, *keys

@@ -85,7 +85,7 @@ def delta_rows(
     if first is None:
         reason = f"no perturbation of the family {prefix} has an agreement"
         return [_empty(prefix, reason)]
-    names = "n", "value", "se", "ci_low", "ci_high", "reason"
+    names = "n", "value", "ci_low", "ci_high", "reason"
     return [
         {name: getattr(score, name) for name in names}
         | {"metric": prefix, "tag": score.tag or ""}
@@ -126,5 +126,5 @@ def _lack(original: str, job: RowMapping | None) -> str | None:
 
 
 def _empty(prefix: str, reason: str) -> dict[str, Any]:
-    numbers = dict.fromkeys(("value", "se", "ci_low", "ci_high"))
+    numbers = dict.fromkeys(("value", "ci_low", "ci_high"))
     return {"metric": prefix, "tag": "", "n": 0, **numbers, "reason": reason}

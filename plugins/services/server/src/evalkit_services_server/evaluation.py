@@ -27,7 +27,7 @@ from evalkit.errors import (
 )
 from evalkit_models_base import Asked, Predicted, predict
 from evalkit_services_server import jobs
-from evalkit_services_server.database import insert, now, reading, writing
+from evalkit_services_server.database import insert, reading, writing
 from evalkit_services_server.datasets import stored_dataset
 from evalkit_services_server.deltas import delta_rows, last_job, record_delta
 from evalkit_services_server.endpoints import guarded
@@ -271,12 +271,10 @@ def record(
 
     compared = comparison_key(result.record)
     run = {
-        **dict(job_id=claim.job_id, attempt=claim.attempt),
-        **dict(model_id=claim.model_id, dataset_id=claim.dataset_id),
-        **dict(folder=str(result.path), run_id=result.run_id),
-        **dict(comparison_key=hashlib.sha256(compared.encode()).hexdigest()),
-        **dict(counts=dict(result.counts), is_refused=result.status == "refused"),
-        **dict(ended=now(connection)),
+        "job_id": claim.job_id,
+        "folder": str(result.path),
+        "comparison_key": hashlib.sha256(compared.encode()).hexdigest(),
+        "counts": dict(result.counts),
     }
     made = insert(connection, RUN).values(run).returning(RUN.c.id)
     run_id: int = connection.execute(made).scalar_one()
@@ -305,7 +303,7 @@ def score_rows(result: Result) -> Iterator[dict[str, Any]]:
     """Yield the scores of all examples and of each tag as rows."""
     for score in result.scores:
         if score.aggregate is None and score.perturbation is None:
-            names = "metric", "n", "value", "se", "ci_low", "ci_high", "reason"
+            names = "metric", "n", "value", "ci_low", "ci_high", "reason"
             found = {name: getattr(score, name) for name in names}
             yield {**found, "tag": score.tag or ""}
 

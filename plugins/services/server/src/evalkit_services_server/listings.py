@@ -160,12 +160,13 @@ def visible_runs(asking: Principal) -> Select[Any]:
             *(
                 TASK.c.code.label("task"),
                 TASK.c.perf_metric,
-                JOB.c.reason,
+                *(JOB.c.model_id, JOB.c.dataset_id, JOB.c.state),
+                *(JOB.c.reason, JOB.c.ended),
             ),
         )
         .join(JOB, JOB.c.id == RUN.c.job_id)
-        .join(MODEL, MODEL.c.id == RUN.c.model_id)
-        .join(DATASET, DATASET.c.id == RUN.c.dataset_id)
+        .join(MODEL, MODEL.c.id == JOB.c.model_id)
+        .join(DATASET, DATASET.c.id == JOB.c.dataset_id)
         .join(TASK, TASK.c.id == MODEL.c.task_id)
     )
     if not asking.is_administrator:

@@ -25,7 +25,7 @@ def sweep(engine: Engine, settings: Settings) -> list[str]:
     """
     found = written_attempts(settings)
     with reading(engine) as connection:
-        recorded = connection.execute(select(RUN.c.job_id, RUN.c.attempt))
+        recorded = connection.execute(select(JOB.c.id, JOB.c.attempt).join(RUN))
         running = select(JOB.c.id, JOB.c.attempt).where(JOB.c.state == "running")
         kept = {*map(tuple, recorded), *map(tuple, connection.execute(running))}
     names = {f"{job_id}-{attempt}" for job_id, attempt in kept}

@@ -1,4 +1,4 @@
-"""Tables of the database. The migrations make them; a test holds both equal."""
+"""Tables of the database. The migrations make them."""
 
 from __future__ import annotations
 
@@ -95,7 +95,6 @@ TASK = Table(
     Column("example", JSON),
     Column("prompt", Text),
     Column("description", Text, nullable=False, default=""),
-    _at("changed"),
 )
 
 ROUND = Table(
@@ -200,15 +199,9 @@ RUN = Table(
     METADATA,
     _key(),
     Column("job_id", Integer, ForeignKey("job.id"), nullable=False, unique=True),
-    Column("attempt", Integer, nullable=False),
-    _of("model"),
-    _of("dataset"),
     Column("folder", Text, nullable=False),
-    Column("run_id", String(16), nullable=False, index=True),
     Column("comparison_key", Text, nullable=False),
     Column("counts", JSON, nullable=False),
-    Column("is_refused", Boolean, nullable=False),
-    _at("ended"),
 )
 
 SCORE = Table(
@@ -219,7 +212,6 @@ SCORE = Table(
     Column("tag", String(256), primary_key=True),
     Column("n", Integer, nullable=False),
     Column("value", Float),
-    Column("se", Float),
     Column("ci_low", Float),
     Column("ci_high", Float),
     Column("reason", Text),

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select, update
 
 from evalkit.catalog import BoundTask, Registry, Resolver, is_component_name
 from evalkit.errors import EvalkitError
-from evalkit_services_server.database import insert, now
+from evalkit_services_server.database import insert
 from evalkit_services_server.requests import request_for_task
 from evalkit_services_server.tables import TASK
 
@@ -42,7 +42,6 @@ def add_task(connection: Connection, name: str) -> int:
         "delta_metrics": [*task.delta_metrics],
         "weights": {},
         "example": json.loads(json.dumps(dict(task.example), default=str)),
-        "changed": now(connection),
     }
     statement = insert(connection, TASK).values(row)
     connection.execute(statement.on_conflict_do_nothing(index_elements=["code"]))
@@ -88,8 +87,8 @@ def change_task(connection: Connection, code: str, change: TaskChange) -> list[i
     values = _checked(given, row._asdict(), _bind(row.component))
     before = _metrics(row._asdict())
     after = _metrics({**row._asdict(), **values})
-    values["changed"] = now(connection)
-    connection.execute(update(TASK).where(TASK.c.id == row.id).values(values))
+    if values:
+        connection.execute(update(TASK).where(TASK.c.id == row.id).values(values))
     return request_for_task(connection, row.id) if after - before else []
 
 

@@ -48,8 +48,8 @@ def round_score(value: float | None) -> float | None:
 def withhold_scores(scores: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return rows of the table `score` as they are shown of a private dataset.
 
-    Tags of few examples are left out. The others have rounded numbers and no standard
-    error, and no reason, as it may quote an example.
+    Tags of few examples are left out. The others have rounded numbers, and no
+    reason, as it may quote an example.
     """
     return [
         {
@@ -58,7 +58,6 @@ def withhold_scores(scores: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]
                 name: round_score(score[name])
                 for name in ("value", "ci_low", "ci_high")
             },
-            "se": None,
             "reason": score["reason"] and "withheld",
         }
         for score in scores

@@ -35,6 +35,7 @@ MEMBERS = {
     "evalkit-commands-predict": "plugins/commands/predict",
     "evalkit-commands-report": "plugins/commands/report",
     "evalkit-commands-site": "plugins/commands/site",
+    "evalkit-commands-submit": "plugins/commands/submit",
     "evalkit-tasks-text": "plugins/tasks/text",
     "evalkit-datasets-samples": "plugins/datasets/samples",
     "evalkit-datasets-hatecheck": "plugins/datasets/hatecheck",

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from sqlalchemy import Engine
 
 from evalkit.errors import EvalkitError
+from evalkit_commands_submit.command import TOKEN_VARIABLE, submit_command
 from evalkit_services_server import jobs
 from evalkit_services_server.evaluation import evaluate_job
 from evalkit_services_server.settings import Settings
-from evalkit_services_server.submitting import TOKEN_VARIABLE, submit_command
 
 from .api_server import NAME, Server, example_predictions, settings_in
 
@@ -89,21 +89,3 @@ def test_refusals_say_why(served: Served, tmp_path: Path) -> None:
         else:
             assert isinstance(result.exception, EvalkitError)
             assert reason in str(result.exception)
-
-
-@pytest.mark.parametrize(
-    ("url", "token", "reason"),
-    [
-        ("http://example.org", "t", "expected https"),
-        ("http://127.0.0.1:9", "", "is not set"),
-        ("http://127.0.0.1:9", "t", "cannot be reached"),
-    ],
-)
-def test_a_token_is_sent_nowhere_else(
-    tmp_path: Path, url: str, token: str, reason: str
-) -> None:
-    path = tmp_path / "mine.jsonl"
-    path.write_bytes(b"")
-    result = submit((url, {"ada": token}), path)
-    assert isinstance(result.exception, EvalkitError)
-    assert reason in str(result.exception)

@@ -37,7 +37,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "references"))
 
 from postgresql import running_cluster
 
-from evalkit_services_server import accounts, jobs
+from evalkit_services_server import accounts, requests
 from evalkit_services_server.database import connect, insert, migrate, writing
 from evalkit_services_server.orphans import sweep
 from evalkit_services_server.scan import scan
@@ -289,7 +289,7 @@ def replay(site: Site, former: Site) -> None:
             connection.execute(insert(connection, SUBMISSION).values(dict(submission)))
             key = submission["id"]
             pair = submission["model_id"], submission["dataset_id"]
-            jobs.request(connection, *pair, submission_id=key)
+            requests.request(connection, *pair, submission_id=key)
     worker = site.start_workers()
     try:
         site.wait()

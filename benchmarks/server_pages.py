@@ -50,7 +50,7 @@ def fill(engine: Engine, models: int, datasets: int, tags: int) -> str:
         task = {
             **dict(code="nli", component="nli", input_keys=["uid", "context"]),
             **dict(perf_metric="accuracy", eval_metrics=["macro-f1"], weights={}),
-            **dict(delta_metrics=[], description=""),
+            **dict(delta_metrics=[]),
         }
         [task_id] = _add(connection, TASK, [task])
         way = {
@@ -77,7 +77,7 @@ def fill(engine: Engine, models: int, datasets: int, tags: int) -> str:
         rows = [
             {
                 **dict(task_id=task_id, account_id=account, name=f"model-{n}"),
-                **dict(kind="uploaded", added=moment),
+                **dict(added=moment),
             }
             for n in range(models)
         ]

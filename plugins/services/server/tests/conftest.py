@@ -9,7 +9,7 @@ from postgresql import Cluster, has_postgresql, running_cluster
 from sqlalchemy import Connection, Engine, RowMapping, Table, select
 
 from evalkit import Registry
-from evalkit_services_server import accounts, jobs
+from evalkit_services_server import accounts, jobs, requests
 from evalkit_services_server.database import connect, insert, migrate, now, writing
 from evalkit_services_server.jobs import Claim
 from evalkit_services_server.scan import add_dataset
@@ -62,7 +62,7 @@ class World:
     def add_model(self, name: str, **values: Any) -> int:
         """Add a model; one that uploads predictions unless `values` say another."""
         with writing(self.engine) as connection:
-            row = dict(task_id=1, account_id=self._owner, name=name, kind="uploaded")
+            row = dict(task_id=1, account_id=self._owner, name=name)
             return self._add(connection, MODEL, "added", {**row, **values})
 
     def submit(self, model: int, path: Path) -> int | None:
@@ -71,7 +71,7 @@ class World:
             row = dict(model_id=model, dataset_id=self.dataset, uri=str(path))
             row |= dict(sha256=path.stem, size=path.stat().st_size)
             self._add(connection, SUBMISSION, "received", row)
-            return jobs.request(connection, model, self.dataset)
+            return requests.request(connection, model, self.dataset)
 
     def claim(self, worker: str = "one") -> Claim:
         """Claim the next job."""

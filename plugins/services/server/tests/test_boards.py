@@ -71,7 +71,7 @@ def filled(engine: Engine) -> Engine:
         data = [add(connection, DATASET, **common, **row) for row in rows]
         owner = create_account(connection, "ada")
         for model, values in SCORES.items():
-            row = dict(task_id=task, account_id=owner, name=model, kind="uploaded")
+            row = dict(task_id=task, account_id=owner, name=model)
             key = add(connection, MODEL, added=at, **row)
             metrics = "accuracy", "accuracy", "fairness"
             for dataset, metric, value in zip(data, metrics, values, strict=True):

@@ -78,7 +78,7 @@ def test_a_model_is_first_asked_the_example(model: str, task: dict[str, Any]) ->
     kept = register(given, task, settings, is_administrator=False)
     assert kept == {"model": "http", "parameters": {"url": f"{model}/good"}}
     path, sent = Model.asked[-1]
-    assert (path, sent["statement"]) == ("/good", task["example"]["statement"])
+    assert (path, sent["statement"]) == ("/good", "It is a good day.")
 
 
 @pytest.mark.parametrize(

@@ -100,11 +100,10 @@ class Host:
 
     def add_model(self, name: str, endpoint: Mapping[str, Any] | None = None) -> int:
         account = self.add(ACCOUNT, name=f"owner-of-{name}", role="submitter")
-        kind = "uploaded" if endpoint is None else "asked"
-        owned = dict(task_id=1, account_id=account, kind=kind, endpoint=endpoint)
+        owned = dict(task_id=1, account_id=account, endpoint=endpoint)
         model = self.add(MODEL, name=name, **owned)
         with writing(self.engine) as connection:
-            requests.request_for_model(connection, model)
+            requests.request_all(connection, MODEL.c.id == model)
         return model
 
     def submit(self, model: int, dataset: str, rows: Mapping[str, str]) -> None:
@@ -115,7 +114,7 @@ class Host:
         of_file = dict(uri=str(path), sha256=sha256_of(path), size=1)
         self.add(SUBMISSION, model_id=model, dataset_id=key, **of_file)
         with writing(self.engine) as connection:
-            jobs.request(connection, model, key)
+            requests.request(connection, model, key)
 
     def scan(self) -> dict[str, tuple[str, str | None]]:
         found = scan(self.engine, self.settings)

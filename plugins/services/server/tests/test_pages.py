@@ -16,7 +16,7 @@ from evalkit_services_server.accounts import create_account
 from evalkit_services_server.app import make_app
 from evalkit_services_server.database import writing
 from evalkit_services_server.evaluation import evaluate_job
-from evalkit_services_server.tables import ACCOUNT, DATASET, RUN, TASK
+from evalkit_services_server.tables import ACCOUNT, DATASET, RUN
 
 PASSWORD = "correct horse battery"
 MARKUP = "<script>alert(1)</script>"
@@ -30,7 +30,7 @@ class Site:
         with writing(world.engine) as connection:
             for name, role in (("bob", "submitter"), ("host", "administrator")):
                 create_account(connection, name, PASSWORD, role)
-            connection.execute(update(TASK).values(description=MARKUP))
+            connection.execute(update(DATASET).values(description=MARKUP))
         self.model = world.add_model("vader")
         world.submit(self.model, world.predictions["vader"])
         self.evaluate()

@@ -15,11 +15,11 @@ from postgresql import Cluster, has_postgresql
 from sqlalchemy import select, update
 
 from evalkit import read_run
-from evalkit_services_server import jobs
+from evalkit_services_server import jobs, requests
 from evalkit_services_server.database import now, writing
 from evalkit_services_server.evaluation import evaluate_job
 from evalkit_services_server.orphans import sweep
-from evalkit_services_server.tables import BOARD, DATASET, JOB, RUN, SCORE
+from evalkit_services_server.tables import BOARD, JOB, RUN, SCORE
 
 FOREVER = Event()
 """Never set: a worker that is not to stop."""
@@ -82,11 +82,11 @@ def expire(world: Any, job: int | None) -> None:
 def test_what_is_requested_twice_is_evaluated_once(world: Any) -> None:
     model = world.add_model("vader")
     with writing(world.engine) as connection:
-        assert jobs.request(connection, model, world.dataset) is None
+        assert requests.request(connection, model, world.dataset) is None
     job = world.submit(model, world.predictions["vader"])
     assert job is not None
     with writing(world.engine) as connection:
-        assert jobs.request(connection, model, world.dataset) is None
+        assert requests.request(connection, model, world.dataset) is None
     claim = world.claim()
     assert jobs.claim(world.engine, "two", 2) is None
     assert evaluate(world, claim) == "done"
@@ -109,8 +109,8 @@ def test_the_board_shows_the_latest_request(world: Any) -> None:
         assert evaluate(world, former) == "done"
     assert board(world) == latest
     with writing(world.engine) as connection:
-        assert jobs.request(connection, model, world.dataset, again=True)
-        assert jobs.request(connection, model, world.dataset, again=True) is None
+        assert requests.request(connection, model, world.dataset, again=True)
+        assert requests.request(connection, model, world.dataset, again=True) is None
 
 
 def test_refused_predictions_are_a_result(world: Any, tmp_path: Path) -> None:
@@ -123,11 +123,6 @@ def test_refused_predictions_are_a_result(world: Any, tmp_path: Path) -> None:
     assert "1 example without a prediction" in job["reason"]
     assert run["counts"]["missing"] == 1
     assert board(world) == {}
-    with writing(world.engine) as connection:
-        connection.execute(update(DATASET).values(access="labels-private"))
-    world.submit(world.add_model("private"), path)
-    assert evaluate(world) == "refused"
-    assert world.rows(JOB)[-1]["reason"] == jobs.WITHHELD
 
 
 def test_a_lease_that_is_lost_while_writing_changes_nothing(world: Any) -> None:
@@ -150,13 +145,15 @@ def test_a_lease_that_is_lost_while_writing_changes_nothing(world: Any) -> None:
 
 def test_a_job_that_ends_its_workers_fails(world: Any) -> None:
     job = world.submit(world.add_model("vader"), world.predictions["vader"])
-    for _ in range(jobs.MOST_LOSSES):
+    for _ in range(jobs.MOST_FAILURES):
         world.claim()
         expire(world, job)
     assert jobs.claim(world.engine, "last", 2) is None
     (row,) = world.rows(JOB)
     assert row["state"] == "failed"
-    assert row["reason"] == "the evaluation ended its worker 5 times without a word"
+    assert row["reason"] == (
+        "5 attempts failed. The last: the evaluation ended its worker without a word"
+    )
 
 
 def test_a_store_that_cannot_be_written_is_tried_again(world: Any) -> None:
@@ -183,9 +180,9 @@ def test_models_are_asked(world: Any) -> None:
         address = server.url.removeprefix("http://").partition("/")[0]
         world.settings.endpoints = (f"http://{address}",)
         endpoint = {"model": "http", "parameters": {"url": server.url}}
-        model = world.add_model("constant", kind="asked", endpoint=endpoint)
+        model = world.add_model("constant", endpoint=endpoint)
         with writing(world.engine) as connection:
-            job = jobs.request(connection, model, world.dataset)
+            job = requests.request(connection, model, world.dataset)
         is_away.set()
         assert evaluate(world) == "waiting", world.rows(JOB)[0]["reason"]
         assert "attempt 1: models/http" in world.rows(JOB)[0]["reason"]
@@ -244,7 +241,7 @@ def test_plugins_that_fail_end_only_their_jobs(world: Any, tmp_path: Path) -> No
         parent.terminate()
         assert parent.wait(60) == 0
     *ended, left = world.rows(JOB)
-    assert (left["state"], left["losses"]) == ("waiting", 0), "it is given back"
+    assert (left["state"], left["failures"]) == ("waiting", 0), "it is given back"
     for job, (name, pattern) in zip(ended, reasons.items(), strict=True):
         assert re.match(pattern, f"{job['state']} {job['reason']}"), name
 

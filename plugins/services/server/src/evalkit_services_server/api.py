@@ -165,7 +165,7 @@ def _rounds(_asking: Principal) -> Select[Any]:
 
 TASKS = Resource(
     *("tasks", TASK, "read", lambda _asking: select(TASK)),
-    hidden=("component", "prompt"),
+    hidden=("component",),
     key=TASK.c.code,
 )
 ROUNDS = Resource(

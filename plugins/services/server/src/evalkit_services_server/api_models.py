@@ -13,7 +13,6 @@ from evalkit.runs import problem_line
 from evalkit_services_server import (
     access,
     endpoints,
-    jobs,
     listings,
     requests,
     run_pages,
@@ -36,6 +35,7 @@ from evalkit_services_server.tables import (
     ACCOUNT,
     JOB,
     MODEL,
+    MODEL_KIND,
     RUN,
     SCORE,
     SUBMISSION,
@@ -50,7 +50,8 @@ router = APIRouter()
 
 def _models(_asking: Principal) -> Select[Any]:
     task, account = TASK.c.code.label("task"), ACCOUNT.c.name.label("account")
-    return select(MODEL, task, account).select_from(MODEL.join(TASK).join(ACCOUNT))
+    rows = select(MODEL, MODEL_KIND, task, account)
+    return rows.select_from(MODEL.join(TASK).join(ACCOUNT))
 
 
 def _submissions(asking: Principal) -> Select[Any]:
@@ -65,7 +66,7 @@ def _own(asking: Principal, rows: Select[Any]) -> Select[Any]:
 MODELS = Resource(
     *("models", MODEL, "read", _models),
     hidden=("task_id", "account_id", "endpoint"),
-    added={"task": str, "account": str},
+    added=dict.fromkeys(("task", "account", "kind"), str),
     filters={"task": TASK.c.code, "name": MODEL.c.name, "account": ACCOUNT.c.name},
 )
 SUBMISSIONS = Resource(
@@ -138,7 +139,6 @@ def add_model(
         "task_id": task["id"],
         "account_id": account,
         "name": given.name,
-        "kind": "uploaded" if endpoint is None else "asked",
         "endpoint": endpoint,
         "is_trusted": False,
     }
@@ -148,7 +148,7 @@ def add_model(
         key = connection.scalar(made.returning(MODEL.c.id))
         if key is None:
             raise RequestError(f"{given.task} has a model {given.name} already", 409)
-        requests.request_for_model(connection, key)
+        requests.request_all(connection, MODEL.c.id == key)
         return MODELS.find(connection, asking, key)
 
 
@@ -162,7 +162,7 @@ def change_model(
         of_key = MODEL.c.id == key
         connection.execute(update(MODEL).where(of_key).values(change.model_dump()))
         model = MODELS.find(connection, asking, key)
-        requests.request_for_model(connection, key)
+        requests.request_all(connection, MODEL.c.id == key)
         return model
 
 
@@ -210,7 +210,7 @@ def add_job(given: NewJob, asking: Asking, engine: Database) -> Any:
         dataset = DATASETS.find(connection, asking, given.dataset_id)
         if model["task"] != dataset["task"]:
             raise RequestError("model and dataset are of two tasks", 409)
-        key = jobs.request(connection, given.model_id, given.dataset_id, again=True)
+        key = requests.request(connection, given.model_id, given.dataset_id, again=True)
         if key is None:
             raise RequestError("it is being evaluated, or waits for predictions", 409)
         return JOBS.find(connection, asking, key)

@@ -32,6 +32,7 @@ from evalkit_services_server.tables import (
     JOB,
     METRIC,
     MODEL,
+    MODEL_KIND,
     ROUND,
     RUN,
     SCORE,
@@ -408,7 +409,7 @@ def _notices(frame: Board, scores: Scores) -> list[str]:
 
 def list_models(connection: Connection, task: int) -> Sequence[Fields]:
     """Return the models of a task by name, without what only their owners see."""
-    shown = (MODEL.c.id, MODEL.c.name, MODEL.c.kind, MODEL.c.is_trusted, MODEL.c.added)
+    shown = (MODEL.c.id, MODEL.c.name, MODEL_KIND, MODEL.c.is_trusted, MODEL.c.added)
     query = select(*shown).where(MODEL.c.task_id == task).order_by(MODEL.c.name)
     return _fields(connection, query)
 

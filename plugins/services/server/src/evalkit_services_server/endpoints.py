@@ -84,13 +84,12 @@ def _problem_of_example(
     from evalkit_models_base.settings import Asked
 
     bound = BoundTask.of(Resolver(Registry()).bind("tasks", task["component"]))
-    example = dict(task["example"] or bound.example)
+    example = dict(bound.example)
     with guarded(endpoint, settings):
         [row] = predict(
             model=f"{endpoint['model']}:{json.dumps(endpoint['parameters'])}",
             data=[example],
             task=asked_task(task),
-            prompt=task["prompt"],
             asked=Asked(retries=0, seconds=FIRST_ANSWER, is_cached=False),
         ).rows
     if row.get("error") is not None:

@@ -33,7 +33,7 @@ from evalkit_services_server.deltas import delta_rows, last_job, record_delta
 from evalkit_services_server.endpoints import guarded
 from evalkit_services_server.heartbeats import Heartbeat
 from evalkit_services_server.jobs import Claim
-from evalkit_services_server.requests import request_for_perturbed
+from evalkit_services_server.requests import request_perturbed
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import (
     BOARD,
@@ -64,9 +64,6 @@ OUTAGES = (
 
 FULL = errno.ENOSPC, errno.EDQUOT
 """Of other errors of the system, those that are tried again."""
-
-MOST_ASKED = 5
-"""Attempts, of any outcome, after which a model that cannot be asked fails."""
 
 FIRST_DELAY, LONGEST_DELAY = 10.0, 600.0
 """Seconds before a job is tried again; twice as many after each attempt."""
@@ -115,9 +112,10 @@ def evaluate_job(
                 retried = f"tried again: {reason}"
                 return _put_back(engine, claim, retried, delay_of(claim))
         except UnavailableError as error:
-            reason = f"attempt {claim.attempt}: {error}"
-            if claim.attempt < MOST_ASKED:
-                return _put_back(engine, claim, reason, delay_of(claim))
+            reason, delay = f"attempt {claim.attempt}: {error}", delay_of(claim)
+            with writing(engine) as connection:
+                jobs.count_failure(connection, claim.is_held, reason, delay)
+            return "waiting"
         except EvalkitError as error:
             reason = str(error)
         except (Exception, SystemExit) as error:
@@ -174,7 +172,7 @@ def _evaluate(
             raise LostError
         run_id = record(connection, claim, subject, result)
         record_delta(connection, run_id, deltas)
-        request_for_perturbed(connection, claim.model_id, claim.dataset_id)
+        request_perturbed(connection, claim.model_id, claim.dataset_id)
     return state
 
 
@@ -253,7 +251,6 @@ def ask(
             return predict(
                 asked,
                 model=reference,
-                prompt=subject.task["prompt"],
                 asked=Asked(is_cached=False),
                 progress=progress,
             )

@@ -1,4 +1,4 @@
-"""The queue: requests of evaluations, and the workers that hold them.
+"""The queue: jobs, and the workers that hold them.
 
 An attempt holds a job until its lease ends by the database's clock. Each sign of life
 extends the lease; a job whose lease ended is claimed by the next attempt, and all that
@@ -7,11 +7,7 @@ the former attempt still writes is refused.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import logging
-from datetime import datetime, timedelta
-from functools import lru_cache
+from datetime import timedelta
 from typing import NamedTuple
 
 from sqlalchemy import (
@@ -19,24 +15,16 @@ from sqlalchemy import (
     Connection,
     Engine,
     RowMapping,
-    Table,
-    and_,
-    bindparam,
-    func,
     or_,
     select,
     update,
 )
 
-from evalkit_services_server.database import insert, now, writing
-from evalkit_services_server.tables import DATASET, JOB, MODEL, SUBMISSION, TASK
+from evalkit_services_server.database import now, writing
+from evalkit_services_server.tables import DATASET, JOB
 
-LOG = logging.getLogger(__name__)
-
-WITHHELD = "withheld, as it may quote the private dataset; the host's log has it"
-
-MOST_LOSSES = 5
-"""Attempts that may end without a word before the job fails."""
+MOST_FAILURES = 5
+"""Attempts that may lose their worker, or find the model away, before the job fails."""
 
 
 class Claim(NamedTuple):
@@ -54,95 +42,11 @@ class Claim(NamedTuple):
         """The folder of the attempt, below the runs in the store."""
         return f"{self.job_id}-{self.attempt}"
 
-
-def request(
-    connection: Connection,
-    model_id: int,
-    dataset_id: int,
-    submission_id: int | None = None,
-    again: bool = False,
-) -> int | None:
-    """Request the evaluation of a model on a dataset.
-
-    Args:
-        connection: A transaction that writes.
-        model_id: The model.
-        dataset_id: The dataset.
-        submission_id: Its predictions. Default for an uploaded model: the latest.
-        again: Whether to evaluate even if the same was evaluated before.
-
-    Returns:
-        The new job. None if the same was requested before, or if an uploaded model has
-        no predictions for the dataset.
-
-    Raises:
-        PluginError: The task or a metric is unknown or broken.
-    """
-    pair = _pair(connection, model_id, dataset_id)
-    if pair["kind"] == "uploaded":
-        latest = _latest(connection, SUBMISSION, model_id, dataset_id)
-        submission_id = submission_id or latest
-        if submission_id is None:
-            return None
-    metrics = [*dict.fromkeys((pair["perf_metric"], *pair["eval_metrics"]))]
-    of_original = _latest(connection, JOB, model_id, pair["parent_id"])
-    parts = [
-        *(model_id, dataset_id, submission_id, pair["endpoint"]),
-        *(pair["version"], pair["fingerprint"]),
-        *(pair["component"], pair["prompt"], metrics),
-        of_original,
-        *_digests(pair["component"], *metrics),
-    ]
-    if again:
-        former = _latest(connection, JOB, model_id, dataset_id)
-        under_way = select(JOB.c.id).where(JOB.c.id == former, JOB.c.ended.is_(None))
-        if connection.scalar(under_way) is not None:
-            return None
-        parts.append(former)
-    row = {
-        "key": hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest(),
-        **dict(model_id=model_id, dataset_id=dataset_id, submission_id=submission_id),
-        **dict(metrics=metrics, state="waiting", requested=now(connection)),
-    }
-    if pair["parent_id"] is not None and of_original is None:
-        row["reason"] = "it needs predictions for the original dataset first"
-    made = insert(connection, JOB).values(row).on_conflict_do_nothing()
-    job_id: int | None = connection.scalar(made.returning(JOB.c.id))
-    return job_id
-
-
-def _pair(connection: Connection, model_id: int, dataset_id: int) -> RowMapping:
-    columns = [
-        *(MODEL.c.kind, MODEL.c.endpoint),
-        *(DATASET.c.name, DATASET.c.version, DATASET.c.fingerprint),
-        DATASET.c.parent_id,
-        *(TASK.c.component, TASK.c.prompt, TASK.c.perf_metric, TASK.c.eval_metrics),
-    ]
-    pairs = MODEL.join(DATASET, MODEL.c.task_id == DATASET.c.task_id)
-    pairs = pairs.join(TASK, MODEL.c.task_id == TASK.c.id)
-    chosen = MODEL.c.id == model_id, DATASET.c.id == dataset_id
-    query = select(*columns).select_from(pairs).where(*chosen)
-    return connection.execute(query).mappings().one()
-
-
-def _latest(
-    connection: Connection, table: Table, model_id: int, dataset_id: int | None
-) -> int | None:
-    """Return the latest job or submission of a model on a dataset."""
-    of_pair = table.c.model_id == model_id, table.c.dataset_id == dataset_id
-    found: int | None = connection.scalar(select(func.max(table.c.id)).where(*of_pair))
-    return found
-
-
-@lru_cache(maxsize=256)
-def _digests(task: str, *metrics: str) -> tuple[object, ...]:
-    """Return the digests of the code that computes the scores, as it was imported."""
-    from evalkit import Registry
-    from evalkit.catalog import Resolver, describe_component
-
-    resolver = Resolver(Registry())
-    bound = [resolver.bind("tasks", task), *map(resolver.metric, metrics)]
-    return tuple(describe_component(each)["source_sha256"] for each in bound)
+    @property
+    def is_held(self) -> ColumnElement[bool]:
+        """The condition that no other attempt has the job."""
+        is_attempt = (JOB.c.id == self.job_id) & (JOB.c.attempt == self.attempt)
+        return is_attempt & (JOB.c.state == "running")
 
 
 def claim(engine: Engine, worker: str, lease: float) -> Claim | None:
@@ -153,42 +57,37 @@ def claim(engine: Engine, worker: str, lease: float) -> Claim | None:
         worker: Name of the worker.
         lease: Seconds for which the job is held.
     """
-    is_over = or_(JOB.c.leased_until.is_(None), JOB.c.leased_until <= bindparam("now"))
     with writing(engine) as connection:
         moment = now(connection)
-        times = {"now": moment}
-        _lose(connection, and_(JOB.c.state == "running", is_over), times)
-        is_due = JOB.c.state == "waiting", is_over, ~_waits_for_original()
-        query = select(JOB).where(*is_due)
+        is_over = or_(JOB.c.leased_until.is_(None), JOB.c.leased_until <= moment)
+        lose(connection, (JOB.c.state == "running") & is_over)
+        query = select(JOB).where(JOB.c.state == "waiting", is_over, ~_lacks_original())
         query = query.order_by(JOB.c.id).limit(1).with_for_update(skip_locked=True)
-        job = connection.execute(query, times).mappings().first()
+        job = connection.execute(query).mappings().first()
         if job is None:
             return None
+        held = _claim(job, job["attempt"] + 1)
         changes = {
-            **dict(state="running", attempt=job["attempt"] + 1, worker=worker),
+            **dict(state="running", attempt=held.attempt, worker=worker, reason=None),
             **dict(started=moment, leased_until=moment + timedelta(seconds=lease)),
-            "reason": None,
         }
-        connection.execute(update(JOB).where(JOB.c.id == job["id"]).values(changes))
-    return _claim(job, changes["attempt"])
+        connection.execute(update(JOB).where(JOB.c.id == held.job_id).values(changes))
+    return held
 
 
-def _waits_for_original() -> ColumnElement[bool]:
+def _lacks_original() -> ColumnElement[bool]:
     """Tell whether a job is of perturbed examples, and the original's has not ended."""
     original = JOB.alias("original")
     of_original = (
-        select(original.c.id)
-        .where(original.c.model_id == JOB.c.model_id)
-        .where(original.c.dataset_id == DATASET.c.parent_id)
-        .where(DATASET.c.id == JOB.c.dataset_id)
-        .correlate(JOB)
+        original.c.model_id == JOB.c.model_id,
+        original.c.dataset_id == DATASET.c.parent_id,
     )
-    is_perturbed = select(DATASET.c.id).where(
+    ended = select(original.c.ended).where(*of_original).order_by(original.c.id.desc())
+    ended_last = ended.limit(1).correlate(JOB, DATASET).scalar_subquery()
+    perturbed = select(DATASET.c.id).where(
         DATASET.c.id == JOB.c.dataset_id, DATASET.c.parent_id.is_not(None)
     )
-    has_ended = of_original.where(original.c.ended.is_not(None)).exists()
-    is_pending = of_original.where(original.c.ended.is_(None)).exists()
-    return and_(is_perturbed.correlate(JOB).exists(), or_(~has_ended, is_pending))
+    return perturbed.where(ended_last.is_(None)).correlate(JOB).exists()
 
 
 def held_by(connection: Connection, worker: str) -> Claim | None:
@@ -199,15 +98,14 @@ def held_by(connection: Connection, worker: str) -> Claim | None:
 
 
 def _claim(job: RowMapping, attempt: int) -> Claim:
-    names = "model_id", "dataset_id", "submission_id"
-    held = {name: job[name] for name in names}
-    return Claim(job["id"], attempt, metrics=(*job["metrics"],), **held)
+    about = {name: job[name] for name in ("model_id", "dataset_id", "submission_id")}
+    return Claim(job["id"], attempt, metrics=(*job["metrics"],), **about)
 
 
 def beat(
     engine: Engine, claim: Claim, lease: float, text: str, share: float | None
 ) -> bool:
-    """Extend the lease, tell how far the evaluation is, and whether it is still held.
+    """Extend the lease of a job, and tell whether it is still held.
 
     Args:
         engine: The database.
@@ -219,7 +117,7 @@ def beat(
     with writing(engine) as connection:
         until = now(connection) + timedelta(seconds=lease)
         changes = dict(leased_until=until, progress=text, share=share)
-        return _change(connection, claim, **changes)
+        return _change(connection, claim.is_held, **changes)
 
 
 def end(connection: Connection, claim: Claim, state: str, reason: str | None) -> bool:
@@ -234,54 +132,46 @@ def end(connection: Connection, claim: Claim, state: str, reason: str | None) ->
     Returns:
         Whether the attempt held the job.
     """
-    changes = dict(state=state, ended=now(connection), leased_until=None)
-    changes["reason"] = _shown(connection, claim, reason)
-    return _change(connection, claim, progress=None, share=None, **changes)
+    return _leave(connection, claim.is_held, state, reason, ended=now(connection))
 
 
 def put_back(
-    connection: Connection, claim: Claim, reason: str | None, delay: float
+    connection: Connection, claim: Claim, reason: str | None, delay: float = 0.0
 ) -> None:
     """Let a job wait some seconds for another attempt."""
     until = now(connection) + timedelta(seconds=delay)
-    changes = dict(state="waiting", leased_until=until)
-    changes["reason"] = _shown(connection, claim, reason)
-    _change(connection, claim, progress=None, share=None, **changes)
+    _leave(connection, claim.is_held, "waiting", reason, leased_until=until)
 
 
-def _shown(connection: Connection, claim: Claim, reason: str | None) -> str | None:
-    """Return a reason as owners of models see it, who may not see private examples."""
-    query = select(DATASET.c.access).where(DATASET.c.id == claim.dataset_id)
-    if reason is None or connection.scalar(query) == "open":
-        return reason
-    LOG.warning("job %s: %s", claim.name, reason)
-    return WITHHELD
+def lose(connection: Connection, chosen: ColumnElement[bool]) -> None:
+    """Let jobs wait whose workers are gone."""
+    count_failure(connection, chosen, "the evaluation ended its worker without a word")
 
 
-def lose(connection: Connection, claim: Claim) -> None:
-    """Let a job wait whose worker is gone; after too many losses it fails."""
-    _lose(connection, _is_held(claim), {"now": now(connection)})
-
-
-def _lose(
-    connection: Connection, chosen: ColumnElement[bool], times: dict[str, datetime]
+def count_failure(
+    connection: Connection, chosen: ColumnElement[bool], reason: str, delay: float = 0.0
 ) -> None:
-    changes = dict(losses=JOB.c.losses + 1, progress=None, share=None)
-    waiting = dict(state="waiting", leased_until=None, **changes)
-    failed = {**waiting, "state": "failed", "ended": bindparam("now")}
-    failed["reason"] = (
-        f"the evaluation ended its worker {MOST_LOSSES} times without a word"
-    )
-    is_last = JOB.c.losses + 1 >= MOST_LOSSES
-    connection.execute(update(JOB).where(chosen, is_last).values(failed), times)
-    connection.execute(update(JOB).where(chosen).values(waiting), times)
+    """Let jobs wait some seconds for another attempt; after too many they fail."""
+    moment, failures = now(connection), JOB.c.failures + 1
+    last = f"{MOST_FAILURES} attempts failed. The last: {reason}"
+    until = moment + timedelta(seconds=delay) if delay else None
+    is_last = chosen & (failures >= MOST_FAILURES)
+    _leave(connection, is_last, "failed", last, ended=moment, failures=failures)
+    _leave(connection, chosen, "waiting", reason, failures=failures, leased_until=until)
 
 
-def _change(connection: Connection, claim: Claim, **changes: object) -> bool:
-    changed = connection.execute(update(JOB).where(_is_held(claim)).values(changes))
-    return changed.rowcount == 1
+def _leave(
+    connection: Connection,
+    chosen: ColumnElement[bool],
+    state: str,
+    reason: str | None,
+    **changes: object,
+) -> bool:
+    values = dict(state=state, reason=reason, leased_until=None) | changes
+    return _change(connection, chosen, progress=None, share=None, **values)
 
 
-def _is_held(claim: Claim) -> ColumnElement[bool]:
-    is_attempt = and_(JOB.c.id == claim.job_id, JOB.c.attempt == claim.attempt)
-    return and_(is_attempt, JOB.c.state == "running")
+def _change(
+    connection: Connection, chosen: ColumnElement[bool], **changes: object
+) -> bool:
+    return connection.execute(update(JOB).where(chosen).values(changes)).rowcount > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, Select, Table, func, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, case, func, select
 
 from evalkit_services_server.access import NotFoundError, Principal
 from evalkit_services_server.api import listed, one, visible_datasets
@@ -22,6 +22,7 @@ from evalkit_services_server.tables import (
     DATASET,
     JOB,
     MODEL,
+    MODEL_KIND,
     ROUND,
     RUN,
     SCORE,
@@ -63,7 +64,7 @@ def model_page(connection: Connection, key: int, asking: Principal) -> Fields:
         NotFoundError: There is no such model.
     """
     shown = [column for column in MODEL.c if column is not MODEL.c.endpoint]
-    query = select(*shown, ACCOUNT.c.name.label("account")).join(ACCOUNT)
+    query = select(*shown, MODEL_KIND, ACCOUNT.c.name.label("account")).join(ACCOUNT)
     model = one(connection, query.where(MODEL.c.id == key), f"model {key}")
     task = one(connection, select(TASK).where(TASK.c.id == model["task_id"]), "task")
     datasets = [
@@ -202,8 +203,13 @@ def comparable_runs(
 def visible_jobs(asking: Principal) -> Select[Any]:
     """Select the jobs of one's own models, or for administrators all."""
     names = MODEL.c.name.label("model"), DATASET.c.name.label("dataset")
+    shown: ColumnElement[Any] = JOB.c.reason
+    if not asking.is_administrator:  # it may quote an example
+        is_private = JOB.c.reason.is_not(None) & (DATASET.c.access != "open")
+        shown = case((is_private, "withheld"), else_=JOB.c.reason)
+    columns = [column for column in JOB.c if column is not JOB.c.reason]
     query = (
-        select(JOB, *names, RUN.c.id.label("run_id"))
+        select(*columns, shown.label("reason"), *names, RUN.c.id.label("run_id"))
         .join(MODEL, MODEL.c.id == JOB.c.model_id)
         .join(DATASET, DATASET.c.id == JOB.c.dataset_id)
         .outerjoin(RUN, RUN.c.job_id == JOB.c.id)
@@ -241,7 +247,7 @@ def submission_page(connection: Connection, key: int, asking: Principal) -> Fiel
 
 def account_page(connection: Connection, asking: Principal) -> Fields:
     """Return one's own models, and the datasets that they wait for."""
-    query = select(MODEL.c.id, MODEL.c.name, MODEL.c.kind, TASK.c.code.label("task"))
+    query = select(MODEL.c.id, MODEL.c.name, MODEL_KIND, TASK.c.code.label("task"))
     query = query.join(TASK).where(MODEL.c.account_id == asking.account_id)
     models = listed(connection, query.order_by(TASK.c.code, MODEL.c.name))
     waiting = waiting_for_predictions(connection, asking.account_id)

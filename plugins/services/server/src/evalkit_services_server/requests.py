@@ -1,15 +1,15 @@
-"""Which pairs of a model and a dataset are to be evaluated, and which wait.
-
-Functions that request return the ids of the jobs that are new.
-"""
+"""Requests: which pairs of a model and a dataset are evaluated, and which wait."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, func, or_, select
 
-from evalkit_services_server import jobs
+from evalkit_services_server.database import insert, now
 from evalkit_services_server.tables import (
     ACCOUNT,
     DATASET,
@@ -17,9 +17,10 @@ from evalkit_services_server.tables import (
     MODEL,
     ROUND,
     SUBMISSION,
+    TASK,
 )
 
-_OF_PAIR = JOB.c.model_id == MODEL.c.id, JOB.c.dataset_id == DATASET.c.id
+_NO_ORIGINAL = "it needs predictions for the original dataset first"
 
 
 class Waiting(NamedTuple):
@@ -30,31 +31,68 @@ class Waiting(NamedTuple):
     dataset: str
 
 
-def request_for_dataset(connection: Connection, dataset_id: int) -> list[int]:
-    """Request evaluations of all models of a dataset's task."""
-    return _request(connection, _pairs().where(DATASET.c.id == dataset_id))
+def _latest(table: Table, dataset: ColumnElement[int]) -> Any:
+    """Select the latest job or submission of a model on a dataset."""
+    of_pair = table.c.model_id == MODEL.c.id, table.c.dataset_id == dataset
+    query = select(func.max(table.c.id)).where(*of_pair)
+    return query.correlate(MODEL, DATASET).scalar_subquery()
 
 
-def request_for_model(connection: Connection, model_id: int) -> list[int]:
-    """Request evaluations of a model on all datasets of its task."""
-    return _request(connection, _pairs().where(MODEL.c.id == model_id))
+_SUBMISSION = _latest(SUBMISSION, DATASET.c.id)
+_FORMER = _latest(JOB, DATASET.c.id)
+_PENDING = select(JOB.c.id).where(JOB.c.id == _FORMER, JOB.c.ended.is_(None)).exists()
 
 
-def request_for_task(connection: Connection, task_id: int) -> list[int]:
-    """Request evaluations of all models of a task on all its datasets."""
-    return _request(connection, _pairs().where(DATASET.c.task_id == task_id))
+def request_all(connection: Connection, *chosen: ColumnElement[bool]) -> list[int]:
+    """Request what was not evaluated before: models on the datasets of their task.
+
+    Args:
+        connection: A transaction that writes.
+        chosen: Conditions on the models and datasets.
+
+    Returns:
+        The ids of the new jobs.
+    """
+    is_allowed = or_(MODEL.c.is_trusted, DATASET.c.access != "inputs-private")
+    is_open = or_(ROUND.c.state.is_(None), ROUND.c.state == "open")
+    is_known = (ROUND.c.state == "closed") & _FORMER.is_not(None)
+    pairs = _newest(_PAIRS).where(is_allowed, or_(is_open, is_known), *chosen)
+    return _request(connection, pairs)
 
 
-def request_for_perturbed(
-    connection: Connection, model_id: int, dataset_id: int
-) -> list[int]:
+def request_perturbed(connection: Connection, model: int, original: int) -> None:
     """Request evaluations of a model on what a dataset was perturbed to.
 
-    A job that waited for the evaluation on the dataset is enough.
+    A job that waited for the evaluation on the original is enough.
     """
-    is_pending = select(JOB.c.id).where(*_OF_PAIR, JOB.c.ended.is_(None)).exists()
-    of_model = MODEL.c.id == model_id, DATASET.c.parent_id == dataset_id, ~is_pending
-    return _request(connection, _pairs().where(*of_model))
+    of_model = MODEL.c.id == model, DATASET.c.parent_id == original
+    request_all(connection, *of_model, ~_PENDING)
+
+
+def request(
+    connection: Connection,
+    model: int,
+    dataset: int,
+    submission: int | None = None,
+    again: bool = False,
+) -> int | None:
+    """Request the evaluation of a model on a dataset.
+
+    Args:
+        connection: A transaction that writes.
+        model: Id of the model.
+        dataset: Id of the dataset.
+        submission: Its predictions. Default for an uploaded model: the latest.
+        again: Whether to evaluate even if the same was evaluated before.
+
+    Returns:
+        The new job. None if the same was requested before, or if an uploaded model has
+        no predictions for the dataset.
+    """
+    pair = _PAIRS.where(MODEL.c.id == model, DATASET.c.id == dataset)
+    pair = pair.where(~_PENDING) if again else pair
+    made = _request(connection, pair, submission, again)
+    return made[0] if made else None
 
 
 def waiting_for_predictions(
@@ -64,63 +102,78 @@ def waiting_for_predictions(
 
     They are of datasets that are not hidden, and of open rounds.
     """
-    pairs = _pairs().where(MODEL.c.kind == "uploaded", DATASET.c.board != "hidden")
+    lacks = MODEL.c.endpoint.is_(None), _SUBMISSION.is_(None)
+    takes = DATASET.c.board != "hidden", DATASET.c.access != "inputs-private"
+    is_open = or_(ROUND.c.state.is_(None), ROUND.c.state == "open")
+    pairs = _newest(_PAIRS).where(*lacks, *takes, is_open)
     if account_id is not None:
         pairs = pairs.where(MODEL.c.account_id == account_id)
-    return [
-        Waiting(pair.account, pair.model, pair.dataset)
-        for pair in connection.execute(pairs)
-        if pair.submission_id is None
-        and pair.access != "inputs-private"
-        and pair.round_state in (None, "open")
-    ]
+    pairs = pairs.join(ACCOUNT, ACCOUNT.c.id == MODEL.c.account_id)
+    names = pairs.with_only_columns(ACCOUNT.c.name, MODEL.c.name, DATASET.c.name)
+    return [Waiting(*row) for row in connection.execute(names)]
 
 
-def _pairs() -> Select[Any]:
-    """Select models with the newest version of each dataset of their task."""
+_PAIRS = (
+    select(
+        *(MODEL.c.id.label("model_id"), DATASET.c.id.label("dataset_id")),
+        *(MODEL.c.endpoint, _SUBMISSION.label("submission_id")),
+        *(DATASET.c.version, DATASET.c.fingerprint, DATASET.c.parent_id),
+        *(TASK.c.component, TASK.c.perf_metric, TASK.c.eval_metrics),
+        _latest(JOB, DATASET.c.parent_id).label("original_job"),
+        _FORMER.label("former_job"),
+    )
+    .join_from(MODEL, DATASET, MODEL.c.task_id == DATASET.c.task_id)
+    .join(TASK, TASK.c.id == MODEL.c.task_id)
+    .outerjoin(ROUND, ROUND.c.id == DATASET.c.round_id)
+    .order_by(DATASET.c.parent_id.is_not(None), DATASET.c.id, MODEL.c.id)
+)
+
+
+def _newest(pairs: Select[Any]) -> Select[Any]:
+    """Keep the newest version of each dataset, if it is not of an older original."""
     newest = select(func.max(DATASET.c.id)).group_by(DATASET.c.name)
-    submission = (
-        select(func.max(SUBMISSION.c.id))
-        .where(SUBMISSION.c.model_id == MODEL.c.id)
-        .where(SUBMISSION.c.dataset_id == DATASET.c.id)
-        .scalar_subquery()
-    )
-    return (
-        select(
-            MODEL.c.id.label("model_id"),
-            DATASET.c.id.label("dataset_id"),
-            submission.label("submission_id"),
-            select(JOB.c.id).where(*_OF_PAIR).exists().label("has_job"),
-            MODEL.c.kind,
-            MODEL.c.is_trusted,
-            DATASET.c.access,
-            ROUND.c.state.label("round_state"),
-            ACCOUNT.c.name.label("account"),
-            MODEL.c.name.label("model"),
-            DATASET.c.name.label("dataset"),
-        )
-        .join_from(MODEL, DATASET, MODEL.c.task_id == DATASET.c.task_id)
-        .join(ACCOUNT, ACCOUNT.c.id == MODEL.c.account_id)
-        .outerjoin(ROUND, ROUND.c.id == DATASET.c.round_id)
-        .where(DATASET.c.id.in_(newest))
-        .order_by(DATASET.c.parent_id.is_not(None), DATASET.c.id, MODEL.c.id)
-    )
+    is_current = or_(DATASET.c.parent_id.is_(None), DATASET.c.parent_id.in_(newest))
+    return pairs.where(DATASET.c.id.in_(newest), is_current)
 
 
-def _request(connection: Connection, pairs: Select[Any]) -> list[int]:
-    requested = [
-        jobs.request(connection, pair.model_id, pair.dataset_id, pair.submission_id)
-        for pair in connection.execute(pairs).all()
-        if _can_be_evaluated(pair)
-    ]
-    return [job for job in requested if job is not None]
+def _request(
+    connection: Connection,
+    pairs: Select[Any],
+    submission: int | None = None,
+    again: bool = False,
+) -> list[int]:
+    """Add the jobs of pairs that have what an evaluation needs, originals first."""
+    moment, rows = now(connection), list[dict[str, Any]]()
+    for pair in connection.execute(pairs):
+        metrics = [*dict.fromkeys((pair.perf_metric, *pair.eval_metrics))]
+        predictions = None if pair.endpoint else submission or pair.submission_id
+        if predictions is None and not pair.endpoint:
+            continue
+        parts = [
+            *(pair.model_id, pair.dataset_id, predictions, pair.endpoint),
+            *(pair.version, pair.fingerprint, pair.component, metrics),
+            pair.original_job,
+            *_digests(pair.component, *metrics),
+            *([pair.former_job] if again else []),
+        ]
+        key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        row = dict(key=key, model_id=pair.model_id, dataset_id=pair.dataset_id)
+        row |= dict(submission_id=predictions, metrics=metrics, state="waiting")
+        lacks_original = pair.parent_id is not None and pair.original_job is None
+        row |= dict(requested=moment, reason=_NO_ORIGINAL if lacks_original else None)
+        rows.append(row)
+    if not rows:
+        return []
+    made = insert(connection, JOB).on_conflict_do_nothing().returning(JOB.c.id)
+    return [*connection.scalars(made, rows)]
 
 
-def _can_be_evaluated(pair: Row[Any]) -> bool:
-    """Tell whether a pair has what an evaluation needs, in a round that allows it."""
-    state = pair.round_state
-    if state == "frozen" or (state == "closed" and not pair.has_job):
-        return False
-    if pair.access == "inputs-private" and not pair.is_trusted:
-        return False
-    return bool(pair.kind == "asked" or pair.submission_id is not None)
+@lru_cache(maxsize=256)
+def _digests(task: str, *metrics: str) -> tuple[object, ...]:
+    """Return the digests of the code that computes the scores, as it was imported."""
+    from evalkit import Registry
+    from evalkit.catalog import Resolver, describe_component
+
+    resolver = Resolver(Registry())
+    bound = [resolver.bind("tasks", task), *map(resolver.metric, metrics)]
+    return tuple(describe_component(each)["source_sha256"] for each in bound)

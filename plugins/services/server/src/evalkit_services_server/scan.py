@@ -29,7 +29,7 @@ from evalkit_services_server.datasets import (
     registered,
     sha256_of,
 )
-from evalkit_services_server.requests import request_for_dataset
+from evalkit_services_server.requests import request_all
 from evalkit_services_server.rounds import round_to_join
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import BOARDS, DATASET, SCAN, TASK
@@ -163,7 +163,7 @@ def add_row(connection: Connection, values: Mapping[str, Any]) -> int | None:
     made = row.on_conflict_do_nothing(index_elements=["name", "version"])
     found: int | None = connection.scalar(made.returning(DATASET.c.id))
     if found is not None:
-        request_for_dataset(connection, found)
+        request_all(connection, DATASET.c.id == found)
     return found
 
 

@@ -18,6 +18,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    case,
 )
 
 METADATA = MetaData(
@@ -34,7 +35,6 @@ ROLES = ("administrator", "submitter")
 ROUND_STATES = ("open", "closed", "frozen")
 ACCESS = ("open", "labels-private", "inputs-private")
 BOARDS = ("scoring", "standard", "hidden")
-MODEL_KINDS = ("uploaded", "asked")
 JOB_STATES = ("waiting", "running", "done", "refused", "failed")
 """Refused predictions are a result; a failed job could not be evaluated."""
 
@@ -92,9 +92,6 @@ TASK = Table(
     Column("eval_metrics", JSON, nullable=False),
     Column("delta_metrics", JSON, nullable=False),
     Column("weights", JSON, nullable=False),
-    Column("example", JSON),
-    Column("prompt", Text),
-    Column("description", Text, nullable=False, default=""),
 )
 
 ROUND = Table(
@@ -150,13 +147,13 @@ MODEL = Table(
     _of("task"),
     _of("account"),
     Column("name", String(64), nullable=False),
-    Column("kind", String(8), nullable=False),
-    Column("endpoint", JSON),
+    Column("endpoint", JSON(none_as_null=True)),
     Column("is_trusted", Boolean, nullable=False, default=False),
     _at("added"),
     UniqueConstraint("task_id", "name"),
-    _one_of("kind", MODEL_KINDS),
 )
+
+MODEL_KIND = case((MODEL.c.endpoint.is_(None), "uploaded"), else_="asked").label("kind")
 
 SUBMISSION = Table(
     "submission",
@@ -168,6 +165,7 @@ SUBMISSION = Table(
     Column("sha256", String(64), nullable=False),
     Column("size", BigInteger, nullable=False),
     _at("received"),
+    Index("ix_submission_pair", "model_id", "dataset_id"),
 )
 
 JOB = Table(
@@ -181,7 +179,7 @@ JOB = Table(
     Column("metrics", JSON, nullable=False),
     Column("state", String(8), nullable=False),
     Column("attempt", Integer, nullable=False, default=0),
-    Column("losses", Integer, nullable=False, default=0),
+    Column("failures", Integer, nullable=False, default=0),
     Column("worker", String(128)),
     Column("progress", Text),
     Column("share", Float),
@@ -192,6 +190,7 @@ JOB = Table(
     _at("ended", optional=True),
     _one_of("state", JOB_STATES),
     Index("ix_job_state_id", "state", "id"),
+    Index("ix_job_pair", "model_id", "dataset_id"),
 )
 
 RUN = Table(

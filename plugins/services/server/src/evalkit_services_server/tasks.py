@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ from sqlalchemy import Connection, select, update
 from evalkit.catalog import BoundTask, Registry, Resolver, is_component_name
 from evalkit.errors import EvalkitError
 from evalkit_services_server.database import insert
-from evalkit_services_server.requests import request_for_task
+from evalkit_services_server.requests import request_all
 from evalkit_services_server.tables import TASK
 
 
@@ -33,19 +32,19 @@ def add_task(connection: Connection, name: str) -> int:
         PluginError: The task is unknown or broken.
     """
     task = _bind(name)
+    code = task.component.name
     row = {
-        "code": task.component.name,
+        "code": code,
         "component": name,
         "input_keys": ["uid", *task.sent_keys],
         "perf_metric": task.perf_metric,
         "eval_metrics": [*task.eval_metrics],
         "delta_metrics": [*task.delta_metrics],
         "weights": {},
-        "example": json.loads(json.dumps(dict(task.example), default=str)),
     }
     statement = insert(connection, TASK).values(row)
     connection.execute(statement.on_conflict_do_nothing(index_elements=["code"]))
-    return task_id(connection, row["code"])
+    return task_id(connection, code)
 
 
 def asked_task(row: Mapping[str, Any]) -> Any:
@@ -89,7 +88,7 @@ def change_task(connection: Connection, code: str, change: TaskChange) -> list[i
     after = _metrics({**row._asdict(), **values})
     if values:
         connection.execute(update(TASK).where(TASK.c.id == row.id).values(values))
-    return request_for_task(connection, row.id) if after - before else []
+    return request_all(connection, TASK.c.id == row.id) if after - before else []
 
 
 def _metrics(row: Mapping[str, Any]) -> set[str]:

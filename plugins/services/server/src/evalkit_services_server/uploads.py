@@ -30,7 +30,7 @@ from evalkit.catalog import Bound, BoundTask, Registry, Resolver
 from evalkit.errors import EvalkitError
 from evalkit.places import join, put
 from evalkit.reporting import count_of
-from evalkit_services_server import jobs
+from evalkit_services_server import requests
 from evalkit_services_server.access import (
     NotFoundError,
     Principal,
@@ -134,7 +134,7 @@ async def submit(
             row |= {**found._asdict(), "received": now(connection)}
             made = SUBMISSION.insert().values(row).returning(SUBMISSION.c.id)
             key: int = connection.execute(made).scalar_one()
-            jobs.request(connection, model_id, dataset_id, key)
+            requests.request(connection, model_id, dataset_id, key)
         return key
 
     async def next_part() -> bytes:
@@ -177,7 +177,7 @@ def _find(
         raise NotFoundError(f"dataset {dataset_id}: not found")
     reasons = {
         "the model is of another task": dataset["task_id"] != model.task_id,
-        "the server asks this model itself": model.kind != "uploaded",
+        "the server asks this model itself": model.endpoint is not None,
         "its inputs are private, so only models that the host trusts are asked": (
             dataset["access"] == "inputs-private"
         ),

@@ -214,7 +214,7 @@ class Crew:
                 reason = f"the evaluation ended its process with the exit code {code}"
                 jobs.end(connection, claim, "failed", reason)
             else:
-                jobs.lose(connection, claim)
+                jobs.lose(connection, claim.is_held)
 
 
 @contextmanager

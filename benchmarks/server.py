@@ -182,7 +182,7 @@ def submit_until(site: Site, done: Event, chance: random.Random) -> None:
             path = f"/models/{model}/submissions?dataset=1"
             site.received.add(site.ask("POST", path, body)["id"])
         number += 1
-        while not done.is_set() and site.count("waiting") > 20:
+        while not done.is_set() and site.count("waiting") > 6:
             time.sleep(0.05)
 
 

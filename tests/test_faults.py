@@ -209,7 +209,7 @@ def test_a_signal_at_any_time_leaves_a_whole_run_or_none(
     number: int, start: Start
 ) -> None:
     generator = random.Random(int(number))
-    for attempt in range(12):
+    for attempt in range(6):
         out = f"out-{attempt}"
         process = start("-o", out)
         time.sleep(generator.uniform(0.1, 1.2))
@@ -295,28 +295,27 @@ def without_timings(record: dict[str, Any]) -> dict[str, Any]:
 
 def test_hash_seed_and_threads_change_nothing_but_the_timings(run_evalkit: Run) -> None:
     found = []
-    for seed in ("0", "7"):
-        for threads in ("1", "4"):
-            out = f"out-{seed}-{threads}"
-            done = run_evalkit(
-                *("eval", "sample-sentiment", "-o", out, "--json"),
-                PYTHONHASHSEED=seed,
-                POLARS_MAX_THREADS=threads,
-            )
-            assert done.returncode == 0, done.stderr
-            found.append(
-                {
-                    run.name.partition("-")[2]: (
-                        without_timings(json.loads((run / "run.json").read_text())),
-                        pl.read_parquet(run / "examples.parquet").to_dicts(),
-                        pl.read_parquet(run / "scores.parquet").to_dicts(),
-                        (run / "problems.jsonl").read_bytes(),
-                    )
-                    for run in runs(out)
-                }
-            )
-    assert [len(runs_of_both_models) for runs_of_both_models in found] == [2] * 4
-    assert found[0] == found[1] == found[2] == found[3]
+    for seed, threads in (("0", "1"), ("7", "4")):
+        out = f"out-{seed}-{threads}"
+        done = run_evalkit(
+            *("eval", "sample-sentiment", "-o", out, "--json"),
+            PYTHONHASHSEED=seed,
+            POLARS_MAX_THREADS=threads,
+        )
+        assert done.returncode == 0, done.stderr
+        found.append(
+            {
+                run.name.partition("-")[2]: (
+                    without_timings(json.loads((run / "run.json").read_text())),
+                    pl.read_parquet(run / "examples.parquet").to_dicts(),
+                    pl.read_parquet(run / "scores.parquet").to_dicts(),
+                    (run / "problems.jsonl").read_bytes(),
+                )
+                for run in runs(out)
+            }
+        )
+    assert [len(runs_of_both_models) for runs_of_both_models in found] == [2] * 2
+    assert found[0] == found[1]
 
 
 def test_shuffled_rows_are_another_run_with_the_same_scores() -> None:

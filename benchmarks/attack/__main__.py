@@ -26,13 +26,13 @@ from .runs_to_attack import Whole, make_runs
 Part = Callable[[int, int, Whole, Path], Outcome]
 
 PARTS: dict[str, tuple[Part, int, int]] = {
-    "inputs": (lambda n, seed, _whole, at: inputs.attack(n, seed, at), 1000, 40),
+    "inputs": (lambda n, seed, _whole, at: inputs.attack(n, seed, at), 1000, 20),
     "bit flips": (
         lambda n, seed, whole, _at: bit_flips.attack(n, seed, whole),
         4500,
-        150,
+        60,
     ),
-    "run folders": (run_folders.attack, 500, 6),
+    "run folders": (run_folders.attack, 500, 2),
     "hostile plugins": (
         lambda n, seed, _whole, at: hostile_plugins.attack(n, seed, at),
         len(hostile_plugins.HOSTILE),
@@ -42,7 +42,7 @@ PARTS: dict[str, tuple[Part, int, int]] = {
     "power loss": (
         lambda n, _seed, whole, at: power_loss.attack(n, whole, at),
         10_000,
-        6,
+        3,
     ),
 }
 """Each part, with its number of tries and that of a sample."""

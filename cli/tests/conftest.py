@@ -183,6 +183,7 @@ ENTRY_POINTS = {
 RIGHT = ("positive", "negative", "neutral", "positive")
 
 Invoke = Callable[..., Result]
+Complete = Callable[[str, int], Result]
 WriteRows = Callable[..., str]
 RunOnTerminal = Callable[..., tuple[int, str]]
 
@@ -212,6 +213,18 @@ def invoke() -> Invoke:
 
     def run(*arguments: str, **variables: str) -> Result:
         return CliRunner().invoke(cli, arguments, env=variables)
+
+    return run
+
+
+@pytest.fixture
+def complete() -> Complete:
+    """Complete words of a command line in this process, as bash asks for it."""
+
+    def run(words: str, position: int) -> Result:
+        how = {"_EVALKIT_COMPLETE": "bash_complete", "COMP_CWORD": str(position)}
+        variables = {**how, "COMP_WORDS": words}
+        return CliRunner().invoke(cli, (), env=variables, prog_name="evalkit")
 
     return run
 

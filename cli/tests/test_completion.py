@@ -6,15 +6,14 @@ from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+from click.testing import Result
 
 Run = Callable[..., CompletedProcess[str]]
+Complete = Callable[[str, int], Result]
 
 
-def complete(run_evalkit: Run, words: str, position: int) -> list[str]:
-    done = run_evalkit(
-        _EVALKIT_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(position)
-    )
-    assert done.returncode == 0, done.stderr
+def completed(done: Result) -> list[str]:
+    assert done.exit_code == 0, done.stderr
     return [line.partition(",")[2] for line in done.stdout.splitlines()]
 
 
@@ -56,31 +55,32 @@ COMMANDS = [
         ("evalkit list o", 2, ["observers"]),
     ],
 )
-@pytest.mark.slow
 def test_names_are_completed(
-    run_evalkit: Run, plugins: Any, words: str, position: int, expected: list[str]
+    complete: Complete, plugins: Any, words: str, position: int, expected: list[str]
 ) -> None:
-    assert complete(run_evalkit, words, position) == expected
+    assert completed(complete(words, position)) == expected
 
 
-@pytest.mark.slow
-def test_runs_are_completed(run_evalkit: Run, tmp_path: Path, plugins: Any) -> None:
+def test_runs_are_completed(complete: Complete, plugins: Any) -> None:
     for name in ("runs/tiny/t-m-12ab", "runs/tiny/t-m-12cd", "old/tiny/t-m-34ef"):
-        (tmp_path / name).mkdir(parents=True)
-        (tmp_path / name / "run.json").write_text("{}", "utf-8")
-    (tmp_path / "runs/tiny/t-m-12xx").mkdir()
-    assert complete(run_evalkit, "evalkit show 12", 2) == ["12ab", "12cd"]
-    assert complete(run_evalkit, "evalkit show la", 2) == ["latest"]
-    assert complete(run_evalkit, "evalkit cite ", 2) == ["12ab", "12cd", "latest"]
-    assert complete(run_evalkit, "evalkit cite -o old 3", 4) == ["34ef"]
-    assert complete(run_evalkit, "evalkit cite -o nowhere la", 4) == [""]
+        Path(name).mkdir(parents=True)
+        Path(name, "run.json").write_text("{}", "utf-8")
+    Path("runs/tiny/t-m-12xx").mkdir()
+    assert completed(complete("evalkit show 12", 2)) == ["12ab", "12cd"]
+    assert completed(complete("evalkit show la", 2)) == ["latest"]
+    assert completed(complete("evalkit cite ", 2)) == ["12ab", "12cd", "latest"]
+    assert completed(complete("evalkit cite -o old 3", 4)) == ["34ef"]
+    assert completed(complete("evalkit cite -o nowhere la", 4)) == [""]
 
 
 def test_completing_imports_no_plugin(
     run_evalkit: Run, fake_distribution: Callable[..., Any]
 ) -> None:
     fake_distribution("1 / 0", {"evalkit.datasets": {"zz-broken": "P"}})
-    assert complete(run_evalkit, "evalkit eval zz", 2) == ["zz-broken"]
+    done = run_evalkit(
+        _EVALKIT_COMPLETE="bash_complete", COMP_WORDS="evalkit eval zz", COMP_CWORD="2"
+    )
+    assert (done.returncode, done.stdout) == (0, "plain,zz-broken\n")
 
 
 def test_the_line_that_help_gives_prints_a_script_for_bash(run_evalkit: Run) -> None:
@@ -90,10 +90,9 @@ def test_the_line_that_help_gives_prints_a_script_for_bash(run_evalkit: Run) -> 
     assert "_EVALKIT_COMPLETE=bash_complete" in script
 
 
-@pytest.mark.slow
-def test_names_that_a_shell_cannot_show_are_left_out(run_evalkit: Run) -> None:
+def test_names_that_a_shell_cannot_show_are_left_out(complete: Complete) -> None:
     for name in ("plain", "sly\x1b[2J"):
         folder = Path("runs", f"set\x1b[31m{name}", f"time-model-{name}")
         folder.mkdir(parents=True)
         (folder / "run.json").touch()
-    assert complete(run_evalkit, "evalkit cite ", 2) == ["plain", "latest"]
+    assert completed(complete("evalkit cite ", 2)) == ["plain", "latest"]

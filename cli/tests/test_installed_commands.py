@@ -12,6 +12,7 @@ import evalkit
 
 Run = Callable[..., CompletedProcess[str]]
 Invoke = Callable[..., Result]
+Complete = Callable[[str, int], Result]
 Make = Callable[..., Any]
 
 CODE = """
@@ -188,7 +189,7 @@ def test_what_is_no_command_is_refused_by_name(
     assert done.stderr.startswith("evalkit: error: commands/wrong (bad 2): ")
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
-    checked = invoke("list", "commands", "--check")
+    checked = invoke("list", "commands", "--check", "--search", "wrong")
     assert checked.exit_code == 1
     assert "broken  commands/wrong (bad 2): " in checked.stdout
     assert message in checked.stdout
@@ -204,7 +205,7 @@ def test_commands_are_listed_when_asked_for(invoke: Invoke, greeter: Any) -> Non
         ["commands/tree", "greeter", "4.5"],
     ]
     assert "commands/greet" in invoke("list").stdout
-    done = invoke("list", "commands", "--check")
+    done = invoke("list", "commands", "--check", "--search", "greet")
     assert done.exit_code == 0
     assert f"ok      {ORIGIN}  0." in done.stdout
     done = invoke("show", "commands/greet")
@@ -265,7 +266,7 @@ def test_evalkits_own_command_comes_first_and_the_list_says_so(
         "one runs as runs@thief\n"
     )
     assert warning in invoke("list", "commands").stderr
-    done = invoke("list", "commands", "--check")
+    done = invoke("list", "commands", "--check", "--search", "thief")
     assert (done.exit_code, warning in done.stderr) == (1, True)
     report = json.loads(invoke("list", "commands", "--json").stdout)
     assert [problem["distribution"] for problem in report["problems"]] == ["thief"]
@@ -284,12 +285,6 @@ def test_evalkits_own_commands_read_no_metadata_for_this(
     assert isinstance(invoke("--help").exception, AssertionError)
 
 
-def complete(run_evalkit: Run, words: str, position: int) -> CompletedProcess[str]:
-    return run_evalkit(
-        _EVALKIT_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(position)
-    )
-
-
 @pytest.mark.parametrize(
     ("words", "position", "expected"),
     [
@@ -302,9 +297,8 @@ def complete(run_evalkit: Run, words: str, position: int) -> CompletedProcess[st
         ("evalkit wrong ", 2, []),
     ],
 )
-@pytest.mark.slow
 def test_it_is_completed(
-    run_evalkit: Run,
+    complete: Complete,
     greeter: Any,
     fake_distribution: Make,
     words: str,
@@ -312,18 +306,17 @@ def test_it_is_completed(
     expected: list[str],
 ) -> None:
     fake_distribution("1 / 0", {GROUP: {"wrong": "gone"}})
-    done = complete(run_evalkit, words, position)
-    assert done.returncode == 0
+    done = complete(words, position)
+    assert done.exit_code == 0
     assert done.stdout.split() == expected
     assert "Traceback" not in done.stderr
 
 
-def test_a_completer_that_raises_is_named(run_evalkit: Run, greeter: Any) -> None:
-    done = complete(run_evalkit, "evalkit greet boom", 2)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.splitlines()[-1].startswith(
-        f"evalkit: error: {ORIGIN}: running it failed with ValueError: no names (fake_"
-    )
+def test_a_completer_that_raises_is_named(complete: Complete, greeter: Any) -> None:
+    done = complete("evalkit greet boom", 2)
+    assert (done.exit_code, done.stdout) == (1, "")
+    failure = "running it failed with ValueError: no names (fake_"
+    assert f"evalkit: error: {ORIGIN}: {failure}" in done.stderr
 
 
 def test_a_group_that_is_nearly_ours_is_a_warning(

@@ -29,7 +29,7 @@ from evalkit_engines_dask import cluster
 from evalkit_engines_dask.cluster import Dask
 from evalkit_engines_dask.engine import LostWorkerError
 
-pytestmark = pytest.mark.xdist_group("dask")
+pytestmark = [pytest.mark.xdist_group("dask"), pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +185,6 @@ def worker(address: str, *options: str, **variables: str) -> Iterator[int]:
         process.wait()
 
 
-@pytest.mark.slow
 def test_workers_of_a_scheduler_are_checked_before_they_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,7 +225,6 @@ def test_workers_of_a_scheduler_are_checked_before_they_work(
             assert client.status == "closed"
 
 
-@pytest.mark.slow
 def test_a_scheduler_is_joined_with_certificates(tmp_path: Path) -> None:
     security = distributed.Security.temporary()  # type: ignore[no-untyped-call]
     texts = security.get_tls_config_for_role("client")
@@ -262,7 +260,6 @@ def has_ended(group: int) -> bool:
     return not processes(group)
 
 
-@pytest.mark.slow
 def test_lost_workers_cost_time_only() -> None:
     with Dask(workers=2) as engine:
         group = os.getpgid(call(engine, os.getpid))
@@ -288,7 +285,6 @@ def test_lost_workers_cost_time_only() -> None:
     assert has_ended(group)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_no_process_outlives_the_driver(tmp_path: Path, number: int) -> None:
     script = tmp_path / "script.py"  # without a guard of its main module
@@ -314,7 +310,6 @@ def test_no_process_outlives_the_driver(tmp_path: Path, number: int) -> None:
     assert b"- distributed." not in errors  # no logs
 
 
-@pytest.mark.slow
 def test_no_key_of_the_driver_is_sent_or_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

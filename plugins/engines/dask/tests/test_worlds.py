@@ -23,27 +23,26 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def check(folder: Path, seed: int, metrics: int = 1000) -> None:
     world = make_world(folder, seed, metrics)
     known = outcome(world, folder / "known")
-    for parts in (1, 2, 7):
+    for parts in (1, 7):
         engine = Plain(parts, folder / f"store-{parts}", seed)
         found = outcome(world, folder / f"runs-{parts}", engine=engine)
         assert differences(found, known) == [], parts
 
 
 @pytest.mark.usefixtures("small_parts")
-@pytest.mark.parametrize("seed", [0, 3, 5, 9, 14])
-def test_parts_give_the_scores_of_the_whole(seed: int, tmp_path: Path) -> None:
-    check(tmp_path, seed, 5)
+def test_parts_give_the_scores_of_the_whole(tmp_path: Path) -> None:
+    check(tmp_path, 3, 5)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_parts")
-@pytest.mark.parametrize("seed", range(20, 40))
+@pytest.mark.parametrize("seed", range(20, 32))
 def test_all_metrics_give_the_scores_of_the_whole(seed: int, tmp_path: Path) -> None:
     check(tmp_path, seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [seed for seed in range(40) if seed % 12 < 10])
+@pytest.mark.parametrize("seed", range(10))
 def test_bucketed_files_give_the_same_scores(seed: int, tmp_path: Path) -> None:
     world = make_world(tmp_path, seed, 20, bucketed=True)
     known = outcome(world, tmp_path / "known")
@@ -58,7 +57,7 @@ def test_bucketed_files_give_the_same_scores(seed: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("workers", [1, 2, 4])
 def test_dask_gives_the_scores_of_one_process(workers: int, tmp_path: Path) -> None:
     with Dask(workers=workers) as engine:
-        for seed in Random(workers).sample(range(80, 200), 6):
+        for seed in Random(workers).sample(range(80, 200), 3):
             folder = tmp_path / str(seed)
             folder.mkdir()
             world = make_world(folder, seed, 15)
@@ -68,7 +67,7 @@ def test_dask_gives_the_scores_of_one_process(workers: int, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(12))
 def test_scores_do_not_depend_on_the_order_of_rows(seed: int, tmp_path: Path) -> None:
     found = []
     for is_shuffled in (False, True):

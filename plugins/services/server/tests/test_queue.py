@@ -273,5 +273,5 @@ def test_processes_that_are_killed_lose_and_double_no_job(database: str) -> None
     if database == "postgresql" and not has_postgresql():
         pytest.skip("PostgreSQL (initdb, pg_ctl) is not on the path")
     program = Path(__file__).parents[4] / "benchmarks" / "server.py"
-    given = "--database", database, "--kills", "4", "--server-kills", "2"
+    given = "--database", database, "--kills", "2", "--server-kills", "1"
     subprocess.run([sys.executable, program, *given], check=True)

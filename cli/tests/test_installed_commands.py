@@ -312,11 +312,13 @@ def test_it_is_completed(
     assert "Traceback" not in done.stderr
 
 
-def test_a_completer_that_raises_is_named(complete: Complete, greeter: Any) -> None:
-    done = complete("evalkit greet boom", 2)
-    assert (done.exit_code, done.stdout) == (1, "")
-    failure = "running it failed with ValueError: no names (fake_"
-    assert f"evalkit: error: {ORIGIN}: {failure}" in done.stderr
+def test_a_completer_that_raises_is_named(run_evalkit: Run, greeter: Any) -> None:
+    how = {"_EVALKIT_COMPLETE": "bash_complete", "COMP_CWORD": "2"}
+    done = run_evalkit(**how, COMP_WORDS="evalkit greet boom")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1].startswith(
+        f"evalkit: error: {ORIGIN}: running it failed with ValueError: no names (fake_"
+    )
 
 
 def test_a_group_that_is_nearly_ours_is_a_warning(

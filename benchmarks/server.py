@@ -39,7 +39,7 @@ from postgresql import running_cluster
 
 from evalkit_services_server import accounts, requests
 from evalkit_services_server.database import connect, insert, migrate, writing
-from evalkit_services_server.orphans import sweep
+from evalkit_services_server.evaluation import sweep
 from evalkit_services_server.scan import scan
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import (

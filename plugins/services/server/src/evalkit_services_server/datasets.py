@@ -47,14 +47,16 @@ def registered_source(settings: Settings, name: str) -> str | Dataset:
     return sources.get(name) or name
 
 
-def stored_dataset(settings: Settings, known: str, uri: str, name: str) -> Dataset:
+def stored_dataset(
+    settings: Settings, known: str, uri: str, name: str | None = None
+) -> Dataset:
     """Return a registered dataset that reads its examples from the store.
 
     Args:
         settings: See `registered`.
         known: The name that it is registered by, with parameters.
         uri: Where its examples, or perturbed ones, are.
-        name: The name that runs give it.
+        name: The name that runs give it. Default: the same.
 
     Returns:
         The dataset with its own converters, labels, metrics and `evaluate`.
@@ -62,7 +64,9 @@ def stored_dataset(settings: Settings, known: str, uri: str, name: str) -> Datas
     bound = Resolver(Registry()).dataset(registered_source(settings, known))
     stored: Any = copy(bound.plugin)
     path = data_path(uri)
-    vars(stored).update(name=file_name(name), adapters=(), load=lambda split: path)
+    vars(stored).update(
+        name=file_name(name or known), adapters=(), load=lambda split: path
+    )
     return cast(Dataset, stored)
 
 

@@ -12,27 +12,31 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, RowMapping, select
 
-from evalkit_services_server.database import insert
-from evalkit_services_server.tables import BOARD, JOB, METRIC, RUN, SCORE
+from evalkit_services_server.tables import JOB, RUN
 
 if TYPE_CHECKING:
-    from evalkit import Dataset
+    from evalkit import Dataset, Score
 
-SCALE = {"unit": "%", "scale": 100.0, "higher_is_better": True}
+SCALE: dict[str, Any] = {"unit": "%", "scale": 100.0, "higher_is_better": True}
 """How deltas are read."""
 
 
-def last_job(
-    connection: Connection, model_id: int, dataset_id: int
-) -> RowMapping | None:
+def last_job(connection: Connection, model: int, dataset: int) -> RowMapping | None:
     """Return the latest job of a model on a dataset, with the folder of its run."""
     query = (
         select(JOB.c.state, JOB.c.reason, RUN.c.folder)
         .outerjoin(RUN, RUN.c.job_id == JOB.c.id)
-        .where(JOB.c.model_id == model_id, JOB.c.dataset_id == dataset_id)
+        .where(JOB.c.model_id == model, JOB.c.dataset_id == dataset)
         .order_by(JOB.c.id.desc())
     )
     return connection.execute(query.limit(1)).mappings().first()
+
+
+def score_row(score: Score, metric: str | None = None) -> dict[str, Any]:
+    """Return the row of a score; `metric` is the name that it has in the table."""
+    names = "n", "value", "ci_low", "ci_high", "reason"
+    found = {name: getattr(score, name) for name in names}
+    return {**found, "metric": metric or score.metric, "tag": score.tag or ""}
 
 
 def delta_rows(
@@ -63,9 +67,9 @@ def delta_rows(
     from evalkit import read_run
     from evalkit_analysis_robustness import evaluate_perturbed, find_effects
 
-    reason = _lack(str(original.name), job)
-    if reason is not None or job is None:
-        return [_empty(prefix, str(reason))]
+    if job is None or job["state"] != "done":
+        was = f"was {job['state']}: {job['reason']}" if job else "is missing"
+        return [_empty(prefix, f"the evaluation on {original.name} {was}")]
     result = evaluate_perturbed(
         original,
         job["folder"],
@@ -85,44 +89,7 @@ def delta_rows(
     if first is None:
         reason = f"no perturbation of the family {prefix} has an agreement"
         return [_empty(prefix, reason)]
-    names = "n", "value", "ci_low", "ci_high", "reason"
-    return [
-        {name: getattr(score, name) for name in names}
-        | {"metric": prefix, "tag": score.tag or ""}
-        for score in found
-        if score.metric == first
-    ]
-
-
-def record_delta(
-    connection: Connection, run_id: int, rows: Sequence[dict[str, Any]]
-) -> None:
-    """Record what `delta_rows` returned with the run on the perturbed dataset."""
-    if not rows:
-        return
-    name = rows[0]["metric"]
-    scores = [{**row, "run_id": run_id} for row in rows]
-    connection.execute(insert(connection, SCORE), scores)
-    described = insert(connection, METRIC).values(name=name, **SCALE)
-    connection.execute(described.on_conflict_do_nothing())
-    # the run is the current one of its delta if it is of its other metrics
-    current = select(BOARD).where(BOARD.c.run_id == run_id).limit(1)
-    place = connection.execute(current).mappings().first()
-    if place is not None:
-        row = insert(connection, BOARD).values({**place, "metric": name})
-        keys = "task_id", "metric", "model_id", "dataset_id"
-        connection.execute(
-            row.on_conflict_do_update(index_elements=keys, set_={"run_id": run_id})
-        )
-
-
-def _lack(original: str, job: RowMapping | None) -> str | None:
-    """Say why a run on the original dataset is missing; None if it is there."""
-    if job is None:
-        return f"the model has no evaluation on {original}"
-    if job["state"] == "done":
-        return None
-    return f"the evaluation on {original} was {job['state']}: {job['reason']}"
+    return [score_row(score, prefix) for score in found if score.metric == first]
 
 
 def _empty(prefix: str, reason: str) -> dict[str, Any]:

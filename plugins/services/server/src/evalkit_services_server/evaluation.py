@@ -8,7 +8,7 @@ import json
 import logging
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
@@ -17,7 +17,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, RowMapping, delete, select
-from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
 from evalkit.errors import (
     AlignmentError,
@@ -25,11 +25,12 @@ from evalkit.errors import (
     EvalkitError,
     StorageError,
 )
-from evalkit_models_base import Asked, Predicted, predict
+from evalkit.places import join, local
+from evalkit_models_base import Asked, predict
 from evalkit_services_server import jobs
 from evalkit_services_server.database import insert, reading, writing
 from evalkit_services_server.datasets import stored_dataset
-from evalkit_services_server.deltas import delta_rows, last_job, record_delta
+from evalkit_services_server.deltas import SCALE, delta_rows, last_job, score_row
 from evalkit_services_server.endpoints import guarded
 from evalkit_services_server.heartbeats import Heartbeat
 from evalkit_services_server.jobs import Claim
@@ -38,6 +39,7 @@ from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import (
     BOARD,
     DATASET,
+    JOB,
     METRIC,
     MODEL,
     RUN,
@@ -56,14 +58,8 @@ LOG = logging.getLogger(__name__)
 Report = Callable[[str, float | None], None]
 """Takes what is being done, and the share of it that is done."""
 
-OUTAGES = (
-    *(StorageError, ConnectionError, TimeoutError),
-    *(OperationalError, InterfaceError),
-)
-"""What is tried again until it works."""
-
 FULL = errno.ENOSPC, errno.EDQUOT
-"""Of other errors of the system, those that are tried again."""
+"""Errors of the system that are tried again until the host has made room."""
 
 FIRST_DELAY, LONGEST_DELAY = 10.0, 600.0
 """Seconds before a job is tried again; twice as many after each attempt."""
@@ -101,40 +97,35 @@ def evaluate_job(
     with Heartbeat(engine, claim, settings.lease, stopping) as heartbeat:
         try:
             return _evaluate(claim, settings, engine, heartbeat)
-        except (CancelledError, LostError):
-            remove_attempt(settings, claim.name)
-            return _put_back(engine, claim, None, 0.0)
-        except (*OUTAGES, OSError) as error:
-            LOG.warning("job %s: %s", claim.name, error)
-            remove_attempt(settings, claim.name)
-            reason = str(error)
-            if isinstance(error, OUTAGES) or error.errno in FULL:
-                retried = f"tried again: {reason}"
-                return _put_back(engine, claim, retried, delay_of(claim))
-        except UnavailableError as error:
-            reason, delay = f"attempt {claim.attempt}: {error}", delay_of(claim)
-            with writing(engine) as connection:
-                jobs.count_failure(connection, claim.is_held, reason, delay)
-            return "waiting"
-        except EvalkitError as error:
-            reason = str(error)
         except (Exception, SystemExit) as error:
-            LOG.exception("job %s", claim.name)
-            reason = f"a fault of the server: {error!r}"
+            failure = error
+    remove_attempt(settings, claim.name)
     with writing(engine) as connection:
-        is_held = jobs.end(connection, claim, "failed", reason)
-    return "failed" if is_held else "waiting"
+        return _give_up(connection, claim, failure)
 
 
-def delay_of(claim: Claim) -> float:
-    """Return the seconds to wait after an attempt."""
-    return min(FIRST_DELAY * 2.0 ** min(claim.attempt - 1, 20), LONGEST_DELAY)
-
-
-def _put_back(engine: Engine, claim: Claim, reason: str | None, delay: float) -> str:
-    with writing(engine) as connection:
-        jobs.put_back(connection, claim, reason, delay)
+def _give_up(connection: Connection, claim: Claim, error: BaseException) -> str:
+    """Let a job wait after an outage, or fail after an error."""
+    delay = min(FIRST_DELAY * 2.0 ** min(claim.attempt - 1, 20), LONGEST_DELAY)
+    if isinstance(error, CancelledError | LostError):
+        jobs.put_back(connection, claim, None)
+        return "waiting"
+    is_known = isinstance(error, EvalkitError | OSError | SQLAlchemyError)
+    LOG.warning("job %s: %s", claim.name, error, exc_info=None if is_known else error)
+    if isinstance(error, UnavailableError):
+        jobs.count_failure(connection, claim.is_held, str(error), delay)
+    elif _is_outage(error):
+        jobs.put_back(connection, claim, f"tried again: {error}", delay)
+    else:
+        reason = str(error) if is_known else f"a fault of the server: {error!r}"
+        return "failed" if jobs.end(connection, claim, "failed", reason) else "waiting"
     return "waiting"
+
+
+def _is_outage(error: BaseException) -> bool:
+    outages = StorageError, ConnectionError, TimeoutError
+    is_outage = isinstance(error, (*outages, OperationalError, InterfaceError))
+    return is_outage or getattr(error, "errno", None) in FULL
 
 
 def _evaluate(
@@ -146,7 +137,8 @@ def _evaluate(
         subject = _subject(connection, claim)
     deltas = list[dict[str, Any]]()
     reason: str | None
-    dataset = source_of(settings, subject)
+    known, of_job = subject.original or subject.dataset, subject.dataset
+    dataset = stored_dataset(settings, known["name"], of_job["uri"], of_job["name"])
     with _predictions(settings, subject, dataset, heartbeat) as predictions:
         try:
             result = evaluate(
@@ -154,7 +146,7 @@ def _evaluate(
                 predictions,
                 model=subject.model["name"],
                 metrics=claim.metrics,
-                out=runs_folder(settings, claim.name),
+                out=join(settings.store, "runs", claim.name),
                 progress=heartbeat.report,
             )
         except AlignmentError as error:
@@ -166,12 +158,19 @@ def _evaluate(
         else:
             state = "done" if result.metrics else "failed"
             reason = "; ".join(result.errors) or None
-            deltas = deltas_of(settings, claim, subject, predictions)
+            if subject.original is not None:
+                deltas = delta_rows(
+                    of_job["perturbation"],
+                    stored_dataset(settings, known["name"], known["uri"]),
+                    subject.original_job,
+                    perturbed=of_job["uri"],
+                    predictions=predictions,
+                    metrics=claim.metrics,
+                )
     with writing(engine) as connection:
         if not jobs.end(connection, claim, state, reason):
             raise LostError
-        run_id = record(connection, claim, subject, result)
-        record_delta(connection, run_id, deltas)
+        record(connection, claim, subject.task["id"], result, deltas)
         request_perturbed(connection, claim.model_id, claim.dataset_id)
     return state
 
@@ -194,48 +193,24 @@ def _subject(connection: Connection, claim: Claim) -> Subject:
     )
 
 
-def source_of(settings: Settings, subject: Subject) -> Dataset:
-    """Return the dataset, which reads the examples that are in the store."""
-    dataset, registered = subject.dataset, subject.original or subject.dataset
-    return stored_dataset(settings, registered["name"], dataset["uri"], dataset["name"])
-
-
-def deltas_of(
-    settings: Settings, claim: Claim, subject: Subject, predictions: str | Path
-) -> list[dict[str, Any]]:
-    """Return the delta of a perturbed dataset as rows of scores; none of another."""
-    original, dataset = subject.original, subject.dataset
-    if original is None:
-        return []
-    return delta_rows(
-        dataset["perturbation"],
-        stored_dataset(settings, original["name"], original["uri"], original["name"]),
-        subject.original_job,
-        perturbed=dataset["uri"],
-        predictions=predictions,
-        metrics=claim.metrics,
-    )
-
-
 @contextmanager
 def _predictions(
     settings: Settings, subject: Subject, dataset: Dataset, heartbeat: Heartbeat
 ) -> Iterator[str | Path]:
     """Yield the predictions that were uploaded, or those that the model gives."""
-    from evalkit.places import local
-
     if subject.submission is not None:
         yield local(subject.submission["uri"])
         return
     with TemporaryDirectory(prefix="evalkit-answers-") as folder:
-        answers = ask(settings, subject, dataset, heartbeat.report)
-        yield answers.save(Path(folder, "answers.jsonl"))
+        path = Path(folder, "answers.jsonl")
+        ask(settings, subject, dataset, heartbeat.report, path)
+        yield path
 
 
 def ask(
-    settings: Settings, subject: Subject, dataset: Dataset, progress: Report
-) -> Predicted:
-    """Ask a model about the examples of a dataset, with the task's prompt.
+    settings: Settings, subject: Subject, dataset: Dataset, progress: Report, path: Path
+) -> None:
+    """Ask a model about the examples of a dataset, and write its answers to a file.
 
     Replies are never taken from the cache: the scores are of what the model says now.
 
@@ -246,23 +221,24 @@ def ask(
     reference = f"{endpoint['model']}:{json.dumps(endpoint['parameters'])}"
     asked = copy(dataset)
     vars(asked)["task"] = asked_task(dict(subject.task))
+    asking = Asked(is_cached=False)
     with guarded(endpoint, settings):
         try:
-            return predict(
-                asked,
-                model=reference,
-                asked=Asked(is_cached=False),
-                progress=progress,
-            )
+            answers = predict(asked, model=reference, asked=asking, progress=progress)
         except (CancelledError, StorageError):
             raise
         except EvalkitError as error:
             raise UnavailableError(str(error)) from error
+    answers.save(path)
 
 
 def record(
-    connection: Connection, claim: Claim, subject: Subject, result: Result
-) -> int:
+    connection: Connection,
+    claim: Claim,
+    task_id: int,
+    result: Result,
+    deltas: Sequence[dict[str, Any]],
+) -> None:
     """Record a run, its scores, and that it is the current one of its metrics."""
     from evalkit.runs import comparison_key
 
@@ -275,73 +251,83 @@ def record(
     }
     made = insert(connection, RUN).values(run).returning(RUN.c.id)
     run_id: int = connection.execute(made).scalar_one()
-    rows = [{"run_id": run_id, **row} for row in score_rows(result)]
+    rows = [
+        *(
+            score_row(x)
+            for x in result.scores
+            if not x.aggregate and not x.perturbation
+        ),
+        *deltas,
+    ]
     if rows:
-        connection.execute(insert(connection, SCORE), rows)
-        describe_metrics(connection, result)
-        renew_board(connection, claim, subject.task["id"], run_id, result)
-    return run_id
+        connection.execute(SCORE.insert(), [{"run_id": run_id, **row} for row in rows])
+        describe_metrics(connection, result, deltas)
+        metrics = {*result.metrics, *(row["metric"] for row in deltas)}
+        known = {*result.record.metric_names, *metrics}
+        renew_board(connection, claim, task_id, run_id, metrics, known)
 
 
-def describe_metrics(connection: Connection, result: Result) -> None:
+def describe_metrics(
+    connection: Connection, result: Result, deltas: Sequence[dict[str, Any]]
+) -> None:
     """Record how the scores of each metric are read."""
-    # in one order, so that two workers never wait for each other
-    for score in sorted(result.scores, key=lambda score: score.metric):
-        if score.is_whole:
-            names = "unit", "scale", "higher_is_better"
-            read = {name: getattr(score, name) for name in names}
-            row = insert(connection, METRIC).values(name=score.metric, **read)
-            connection.execute(
-                row.on_conflict_do_update(index_elements=["name"], set_=read)
-            )
-
-
-def score_rows(result: Result) -> Iterator[dict[str, Any]]:
-    """Yield the scores of all examples and of each tag as rows."""
+    metrics = {row["metric"]: SCALE for row in deltas}
     for score in result.scores:
-        if score.aggregate is None and score.perturbation is None:
-            names = "metric", "n", "value", "ci_low", "ci_high", "reason"
-            found = {name: getattr(score, name) for name in names}
-            yield {**found, "tag": score.tag or ""}
+        if score.is_whole:
+            metrics[score.metric] = {name: getattr(score, name) for name in SCALE}
+    row = insert(connection, METRIC)
+    row = row.on_conflict_do_update(
+        index_elements=["name"], set_={name: row.excluded[name] for name in SCALE}
+    )
+    # in one order, so that two workers never wait for each other
+    connection.execute(row, [{"name": k, **metrics[k]} for k in sorted(metrics)])
 
 
 def renew_board(
-    connection: Connection, claim: Claim, task_id: int, run_id: int, result: Result
+    connection: Connection,
+    claim: Claim,
+    task_id: int,
+    run_id: int,
+    metrics: set[str],
+    known: set[str],
 ) -> None:
-    """Let a run be the current one of its metrics, unless a later request has one."""
+    """Let a run be the current one of its metrics, unless a later request has one.
+
+    Of `known` metrics that now have no score, a former run is not the current one.
+    """
     from evalkit.catalog import metric_of
 
     lock = select(MODEL.c.id).where(MODEL.c.id == claim.model_id).with_for_update()
     connection.execute(lock)
-    of_pair = (
-        *(BOARD.c.task_id == task_id, BOARD.c.model_id == claim.model_id),
-        BOARD.c.dataset_id == claim.dataset_id,
-    )
-    query = select(BOARD.c.metric, RUN.c.job_id).where(*of_pair)
-    query = query.join_from(BOARD, RUN, BOARD.c.run_id == RUN.c.id)
-    known = result.record.metric_names
-    metrics = {*result.metrics}
-    for metric, job_id in connection.execute(query).all():
-        if metric_of(metric, known) is None:
-            continue
-        if job_id > claim.job_id:
-            metrics.discard(metric)
-        else:
-            connection.execute(delete(BOARD).where(*of_pair, BOARD.c.metric == metric))
-    pair = dict(model_id=claim.model_id, dataset_id=claim.dataset_id, run_id=run_id)
-    rows = [{"task_id": task_id, "metric": name, **pair} for name in sorted(metrics)]
+    earlier = select(RUN.c.id).where(RUN.c.job_id < claim.job_id)
+    pair = dict(model_id=claim.model_id, dataset_id=claim.dataset_id)
+    of_pair = [BOARD.c[name] == key for name, key in pair.items()]
+    former = select(BOARD.c.metric).where(*of_pair, BOARD.c.run_id.in_(earlier))
+    over = [name for name in connection.scalars(former) if metric_of(name, known)]
+    connection.execute(delete(BOARD).where(*of_pair, BOARD.c.metric.in_(over)))
+    about = dict(task_id=task_id, run_id=run_id, **pair)
+    rows = [{"metric": name, **about} for name in sorted(metrics)]
     if rows:
-        connection.execute(insert(connection, BOARD), rows)
-
-
-def runs_folder(settings: Settings, attempt: str) -> str:
-    """Return the folder of an attempt's run."""
-    from evalkit.places import join
-
-    return join(settings.store, "runs", attempt)
+        connection.execute(insert(connection, BOARD).on_conflict_do_nothing(), rows)
 
 
 def remove_attempt(settings: Settings, attempt: str) -> None:
     """Remove what an attempt wrote, where the store is a folder."""
     if "://" not in settings.store:
         shutil.rmtree(Path(settings.store, "runs", attempt), ignore_errors=True)
+
+
+def sweep(engine: Engine, settings: Settings) -> list[str]:
+    """Remove runs of attempts that lost their jobs, and return their names."""
+    folder = Path(settings.store, "runs")
+    written = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    is_recorded = JOB.c.id.in_(select(RUN.c.job_id))
+    kept = select(JOB.c.id, JOB.c.attempt)
+    kept = kept.where(is_recorded | (JOB.c.state == "running"))
+    with reading(engine) as connection:
+        rows = connection.execute(kept).all()
+    orphans = sorted(written - {f"{job_id}-{attempt}" for job_id, attempt in rows})
+    for name in orphans:
+        LOG.warning("runs/%s: orphan of an attempt that lost its job", name)
+        remove_attempt(settings, name)
+    return orphans

@@ -26,7 +26,7 @@ class Heartbeat:
         self, engine: Engine, claim: Claim, lease: float, stopping: Event
     ) -> None:
         self._engine, self._claim, self._lease = engine, claim, lease
-        self._told: tuple[str, float | None] = "starting", None
+        self._report: tuple[str, float | None] = "starting", None
         self._stopping, self._ended, self._lost = stopping, Event(), Event()
         self._thread = Thread(target=self._beat, daemon=True)
 
@@ -44,17 +44,15 @@ class Heartbeat:
         Raises:
             CancelledError: Another attempt holds the job, or the worker is to stop.
         """
-        self._told = text, share
+        self._report = text, share
         if self._lost.is_set() or self._stopping.is_set():
             raise CancelledError(f"the evaluation of job {self._claim.name} ended")
 
     def _beat(self) -> None:
-        while not self._ended.wait(self._lease / BEATS):
+        claim, lease = self._claim, self._lease
+        while not self._lost.is_set() and not self._ended.wait(lease / BEATS):
             try:
-                held = jobs.beat(self._engine, self._claim, self._lease, *self._told)
-            except SQLAlchemyError as error:  # the end of the job finds out
-                LOG.warning("job %s gave no sign of life: %s", self._claim.name, error)
-            else:
-                if not held:
+                if not jobs.beat(self._engine, claim, lease, *self._report):
                     self._lost.set()
-                    return
+            except SQLAlchemyError as error:  # the end of the job finds out
+                LOG.warning("job %s gave no sign of life: %s", claim.name, error)

@@ -1,8 +1,8 @@
 """The processes that evaluate: children that serve jobs, and their parent.
 
-A child is replaced after many jobs or a failure. The parent ends children that take
-too long or too much memory. Whatever is killed, the lease of its job ends, and the job
-is evaluated by another attempt.
+A child is replaced after many jobs or a failure. It ends if a job takes too long; the
+parent ends those that take too much memory. Whatever is killed, the lease of its job
+ends, and the job is evaluated by another attempt.
 """
 
 from __future__ import annotations
@@ -14,23 +14,20 @@ import signal
 import socket
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from multiprocessing import get_context, parent_process
-from multiprocessing.context import SpawnProcess
 from threading import Event, Thread
 
 import psutil
-from sqlalchemy import Engine, select
+from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from evalkit.errors import StorageError
 from evalkit_services_server import jobs
-from evalkit_services_server.database import connect, now, reading, writing
-from evalkit_services_server.evaluation import evaluate_job
+from evalkit_services_server.database import connect, now, writing
+from evalkit_services_server.evaluation import evaluate_job, sweep
 from evalkit_services_server.jobs import Claim
-from evalkit_services_server.orphans import sweep
 from evalkit_services_server.settings import MEBIBYTE, Settings
 from evalkit_services_server.tables import JOB
 
@@ -66,7 +63,7 @@ def serve_jobs(settings: Settings, name: str) -> None:
         if claim is None:
             return
         # ends this process even while what hangs lets no other thread run
-        faulthandler.dump_traceback_later(settings.job_seconds + PATIENCE, exit=True)
+        faulthandler.dump_traceback_later(settings.job_seconds, exit=True)
         try:
             state = evaluate_job(claim, settings, engine, stopping)
         except SQLAlchemyError as error:
@@ -84,11 +81,9 @@ def next_job(
 ) -> Claim | None:
     """Wait for a job; return None if the worker is to stop."""
     while not stopping.is_set():
-        try:
+        with outages_logged():
             if claim := jobs.claim(engine, name, settings.lease):
                 return claim
-        except SQLAlchemyError as error:
-            LOG.warning("the database does not answer: %s", error)
         stopping.wait(IDLE)
     return None
 
@@ -118,25 +113,39 @@ def end_with_parent(stopping: Event) -> None:
 
 
 class Worker:
-    """A child as its parent sees it."""
+    """A child, as its parent sees it."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.name = f"{socket.gethostname()[:80]}-{uuid.uuid4().hex[:12]}"
-        self.started = time.monotonic()
-        self.process: SpawnProcess = get_context("spawn").Process(
-            target=serve_jobs, args=(settings, self.name), name=self.name
+    def __init__(self, settings: Settings, engine: Engine) -> None:
+        self._settings, self._engine = settings, engine
+        self._name = f"{socket.gethostname()[:80]}-{uuid.uuid4().hex[:12]}"
+        self._started = time.monotonic()
+        self.process = get_context("spawn").Process(
+            target=serve_jobs, args=(settings, self._name)
         )
         self.process.start()
 
-    def memory(self) -> int:
-        """Return the bytes of memory that the child uses."""
-        try:
-            used: int = psutil.Process(self.process.pid).memory_info().rss
-        except psutil.Error:
-            return 0
-        return used
+    def has_ended(self) -> bool:
+        """Tell whether the child is to be replaced; end it if it exceeds its memory."""
+        limit = self._settings.job_bytes
+        with suppress(psutil.Error):
+            if psutil.Process(self.process.pid).memory_info().rss > limit:
+                self._kill()
+                reason = f"the evaluation used more than {limit // MEBIBYTE:,} MiB"
+                self._settle(lambda c, held: jobs.end(c, held, "failed", reason))
+        is_old = time.monotonic() - self._started > IDLE
+        if self.process.is_alive() or not is_old:
+            return False
+        self._kill()  # what it started
+        self._settle(self._record_exit)
+        return True
 
-    def kill(self) -> None:
+    def stop(self, until: float) -> None:
+        """Let the child give its job back, and end."""
+        self.process.join(max(0.0, until - time.monotonic()))
+        self._kill()
+        self._settle(lambda connection, held: jobs.put_back(connection, held, None))
+
+    def _kill(self) -> None:
         """End the child and all that it started."""
         assert self.process.pid is not None
         with suppress(ProcessLookupError):
@@ -144,85 +153,36 @@ class Worker:
         self.process.kill()
         self.process.join()
 
+    def _settle(self, settle: Callable[[Connection, Claim], object]) -> None:
+        """Say what becomes of the job that the child left."""
+        with outages_logged(), writing(self._engine) as connection:
+            if claim := jobs.held_by(connection, self._name):
+                settle(connection, claim)
 
-class Crew:
-    """The children of one parent."""
-
-    def __init__(self, settings: Settings, engine: Engine, count: int) -> None:
-        self._settings, self._engine = settings, engine
-        self._workers = [Worker(settings) for _ in range(count)]
-        self._timed = 0.0
-
-    def look_after(self) -> None:
-        """End children that exceed a limit, and replace those that ended."""
-        limit = self._settings.job_bytes
-        for worker in self._workers:
-            if worker.memory() > limit:
-                self._fail(worker, f"used more than {limit // MEBIBYTE:,} MiB")
-        if time.monotonic() - self._timed > IDLE:
-            self._timed = time.monotonic()
-            self._end_late()
-        for place, worker in enumerate(self._workers):
-            rested = time.monotonic() - worker.started > IDLE
-            if not worker.process.is_alive() and rested:
-                self._bury(worker)
-                self._workers[place] = Worker(self._settings)
-
-    def stop(self) -> None:
-        """Let all children give their jobs back, and end."""
-        for worker in self._workers:
-            worker.process.terminate()
-        until = time.monotonic() + PATIENCE
-        for worker in self._workers:
-            worker.process.join(max(0.0, until - time.monotonic()))
-            if worker.process.is_alive():
-                worker.kill()
-            with told_of_outage(), writing(self._engine) as connection:
-                if claim := jobs.held_by(connection, worker.name):
-                    jobs.put_back(connection, claim, None, 0.0)
-
-    def _end_late(self) -> None:
+    def _record_exit(self, connection: Connection, claim: Claim) -> None:
+        code = self.process.exitcode
+        LOG.warning("job %s: its worker ended (exit code %s)", claim.name, code)
         seconds = self._settings.job_seconds
-        names = {worker.name: worker for worker in self._workers}
-        is_ours = JOB.c.worker.in_(names), JOB.c.state == "running"
-        late = select(JOB.c.worker, JOB.c.id).where(*is_ours)
-        with told_of_outage(), reading(self._engine) as connection:
-            latest = now(connection) - timedelta(seconds=seconds)
-            found = connection.execute(late.where(JOB.c.started < latest)).all()
-            for name, job_id in found:
-                self._fail(names[name], f"took longer than {seconds:,.0f} s", job_id)
-
-    def _fail(self, worker: Worker, what: str, job_id: int | None = None) -> None:
-        """End a child, and its job unless it is another than the given one."""
-        worker.kill()
-        with told_of_outage(), writing(self._engine) as connection:
-            claim = jobs.held_by(connection, worker.name)
-            if claim is not None and job_id in (None, claim.job_id):
-                jobs.end(connection, claim, "failed", f"the evaluation {what}")
-
-    def _bury(self, worker: Worker) -> None:
-        """Say what becomes of the job of a child that ended."""
-        code = worker.process.exitcode
-        with told_of_outage(), writing(self._engine) as connection:
-            claim = jobs.held_by(connection, worker.name)
-            if claim is None:
-                return
-            LOG.warning("job %s: its worker ended (exit code %s)", claim.name, code)
-            if code == OUTAGE:
-                jobs.put_back(connection, claim, None, IDLE)
-            elif code is not None and code >= 0:
-                reason = f"the evaluation ended its process with the exit code {code}"
-                jobs.end(connection, claim, "failed", reason)
-            else:
-                jobs.lose(connection, claim.is_held)
+        latest = now(connection) - timedelta(seconds=seconds)
+        late = select(JOB.c.id).where(claim.is_held, JOB.c.started <= latest)
+        if code == OUTAGE:
+            jobs.put_back(connection, claim, None, IDLE)
+        elif code is None or code < 0:
+            jobs.lose(connection, claim.is_held)
+        elif connection.scalar(late):
+            reason = f"the evaluation took longer than {seconds:,.0f} s"
+            jobs.end(connection, claim, "failed", reason)
+        else:
+            reason = f"the evaluation ended its process with the exit code {code}"
+            jobs.end(connection, claim, "failed", reason)
 
 
 @contextmanager
-def told_of_outage() -> Iterator[None]:
+def outages_logged() -> Iterator[None]:
     """Go on without the database or the store; leases end by themselves."""
     try:
         yield
-    except (SQLAlchemyError, StorageError, OSError) as error:
+    except (SQLAlchemyError, OSError) as error:
         LOG.warning("the database or the store does not answer: %s", error)
 
 
@@ -239,14 +199,20 @@ def work(settings: Settings, count: int) -> None:
     stopping = stop_on_signals()
     end_with_parent(stopping)
     engine = connect(settings)
-    crew = Crew(settings, engine, count)
+    workers = [Worker(settings, engine) for _ in range(count)]
     swept = -SWEEP
     try:
         while not stopping.wait(WATCH):
-            crew.look_after()
+            for place, worker in enumerate(workers):
+                if worker.has_ended():
+                    workers[place] = Worker(settings, engine)
             if time.monotonic() - swept > SWEEP:
                 swept = time.monotonic()
-                with told_of_outage():
+                with outages_logged():
                     sweep(engine, settings)
     finally:
-        crew.stop()
+        for worker in workers:
+            worker.process.terminate()
+        until = time.monotonic() + PATIENCE
+        for worker in workers:
+            worker.stop(until)

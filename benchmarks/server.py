@@ -90,7 +90,7 @@ class Site:
         migrate(self.engine)
         with writing(self.engine) as connection:
             add_task(connection, "sentiment")
-            owner = accounts.create_account(connection, "owner")
+            owner = accounts.save_account(connection, "owner")
             self.token = accounts.create_token(
                 connection, owner, "benchmark", ("read", "submit")
             )

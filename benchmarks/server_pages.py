@@ -23,7 +23,7 @@ import httpx
 import psutil
 from sqlalchemy import Connection, Engine, Table, insert
 
-from evalkit_services_server.accounts import create_account, create_token
+from evalkit_services_server.accounts import create_token, save_account
 from evalkit_services_server.database import connect, migrate, now, writing
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import (
@@ -46,7 +46,7 @@ def fill(engine: Engine, models: int, datasets: int, tags: int) -> str:
     draw = random.Random(0)
     with writing(engine) as connection:
         moment = now(connection)
-        account = create_account(connection, "ada", "correct horse battery")
+        account = save_account(connection, "ada", "correct horse battery")
         task = {
             **dict(code="nli", component="nli", input_keys=["uid", "context"]),
             **dict(perf_metric="accuracy", eval_metrics=["macro-f1"], weights={}),

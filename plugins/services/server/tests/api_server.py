@@ -48,7 +48,7 @@ class Server:
                 *(("ada", "submitter"), ("bob", "submitter")),
                 ("host", "administrator"),
             ):
-                key = accounts.create_account(connection, name, role=role)
+                key = accounts.save_account(connection, name, role=role)
                 scopes = accounts.SCOPES[role]
                 for n, scope in enumerate(scopes, 1):
                     token = accounts.create_token(connection, key, scope, scopes[:n])

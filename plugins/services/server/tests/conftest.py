@@ -51,7 +51,7 @@ class World:
         self.settings, self.engine = settings, engine
         with writing(engine) as connection:
             add_task(connection, "sentiment")
-            self._owner = accounts.create_account(connection, "ada")
+            self._owner = accounts.save_account(connection, "ada")
         name = "sample-sentiment"
         assert add_dataset(engine, settings, name, name).outcome == "added"
         of_dataset = Registry().load("datasets", name)

@@ -46,10 +46,6 @@ API_RULES: dict[str, tuple[str, str | None, Any]] = {
     "GET /jobs": (LOGIN, None, None),
     "GET /jobs/{key}": (OWN, "job", None),
     "POST /jobs": (HOST, None, {"model_id": 1, "dataset_id": 1}),
-    "GET /accounts": (HOST, None, None),
-    "GET /accounts/{key}": (HOST, "account", None),
-    "POST /accounts": (HOST, None, {"name": "new"}),
-    "PATCH /accounts/{key}": (HOST, "account", {"is_active": True}),
     "GET /account": ("token", None, None),
     "GET /tokens": ("token", None, None),
     "GET /tokens/{key}": ("secret", "token", None),
@@ -126,7 +122,7 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Things]:
     keys = {
         **{"sentiment": "sentiment", "dataset": server.open, "model": 1},
         **{"submission": submission, "job": job["id"], "run": job["run_id"]},
-        **{"account": 1, "scan": 1, "round": 1},
+        **{"scan": 1, "round": 1},
     }
     yield server, keys
     server.close()
@@ -158,7 +154,6 @@ def test_only_who_may_is_answered(things: Things, route: str) -> None:
             options["content"] = sent
         elif sent is not None:
             name = {"name": f"new-{number}-{len(path)}"} if sent.get("task") else {}
-            name = {"name": f"new-{number}"} if sent == {"name": "new"} else name
             options["data" if is_page else "json"] = {**sent, **name}
         if isinstance(sent, dict) and "dataset" in sent:
             options["files"] = {"file": GOOD}

@@ -12,7 +12,7 @@ from evalkit.scoring import Interval, mean_of_intervals
 from evalkit_analysis_ratings import Columns
 from evalkit_analysis_ratings.dynascore import rate_dynascore
 from evalkit_services_server.access import Principal
-from evalkit_services_server.accounts import create_account
+from evalkit_services_server.accounts import save_account
 from evalkit_services_server.api import TASKS
 from evalkit_services_server.boards import Board, board
 from evalkit_services_server.database import now, reading, writing
@@ -69,7 +69,7 @@ def filled(engine: Engine) -> Engine:
             dict(name="fair", perturbation="fairness", languages=["en-GB"]),
         )
         data = [add(connection, DATASET, **common, **row) for row in rows]
-        owner = create_account(connection, "ada")
+        owner = save_account(connection, "ada")
         for model, values in SCORES.items():
             row = dict(task_id=task, account_id=owner, name=model)
             key = add(connection, MODEL, added=at, **row)

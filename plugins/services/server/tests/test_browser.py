@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from evalkit_services_server.accounts import create_account
+from evalkit_services_server.accounts import save_account
 from evalkit_services_server.app import make_app
 from evalkit_services_server.database import writing
 from evalkit_services_server.evaluation import evaluate_job
@@ -70,7 +70,7 @@ def test_a_submitter_uploads_follows_and_compares(world: Any, browser: Any) -> N
     world.submit(world.add_model("vader"), world.predictions["vader"])
     evaluate(world)
     with writing(world.engine) as connection:
-        create_account(connection, "bob", PASSWORD)
+        save_account(connection, "bob", PASSWORD)
     with served(world) as address:
         page = browser.new_page(base_url=address)
         page.goto("/account")

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select, update
 
 from evalkit import read_run
-from evalkit_services_server.accounts import create_account
+from evalkit_services_server.accounts import save_account
 from evalkit_services_server.app import make_app
 from evalkit_services_server.database import writing
 from evalkit_services_server.evaluation import evaluate_job
@@ -29,7 +29,7 @@ class Site:
         self.world = world
         with writing(world.engine) as connection:
             for name, role in (("bob", "submitter"), ("host", "administrator")):
-                create_account(connection, name, PASSWORD, role)
+                save_account(connection, name, PASSWORD, role)
             connection.execute(update(DATASET).values(description=MARKUP))
         self.model = world.add_model("vader")
         world.submit(self.model, world.predictions["vader"])
@@ -65,7 +65,7 @@ def site(world: Any) -> Iterator[Site]:
 
 
 def csrf(page: str) -> str:
-    found = re.search('name="csrf_token" value="([0-9a-f]+)"', page)
+    found = re.search('csrf_token=([0-9a-f]+)"', page)
     assert found is not None
     return found[1]
 
@@ -170,9 +170,10 @@ def test_predictions_are_uploaded_and_followed(site: Site, tmp_path: Path) -> No
     page = bob.get("/account").text
     form = {"task": "sentiment", "name": "mine"}
     assert bob.post("/account/models", data=form).status_code == 403
-    form["csrf_token"] = csrf(page)
-    assert bob.post("/account/models", data={**form, "name": "a b"}).status_code == 422
-    answer = bob.post("/account/models", data=form)
+    proof = {"csrf_token": csrf(page)}
+    wrong = bob.post("/account/models", data={**form, "name": "a b"}, params=proof)
+    assert wrong.status_code == 422
+    answer = bob.post("/account/models", data=form, params=proof)
     assert answer.status_code == 303, answer.text
     assert "mine on sample-sentiment" in bob.get("/account").text
     path = answer.headers["location"]
@@ -183,7 +184,7 @@ def test_predictions_are_uploaded_and_followed(site: Site, tmp_path: Path) -> No
     content = site.world.predictions["vader"].read_bytes()
     files = {"file": ("mine.jsonl", content)}
     assert bob.post(place, data=sent, files=files).status_code == 403
-    sent["csrf_token"] = csrf(page)
+    place += f"?csrf_token={csrf(page)}"
     assert bob.post(place, data=sent).status_code == 422
     wrong = bob.post(place, data=sent, files={"file": ("x", b'{"id": 1}\n[]\n')})
     assert wrong.status_code == 422
@@ -215,6 +216,6 @@ def test_a_session_begins_and_ends(site: Site) -> None:
     assert "samesite=lax" in cookie
     page = client.get("/account").text
     assert client.post("/logout").status_code == 403
-    ended = client.post("/logout", data={"csrf_token": csrf(page)})
+    ended = client.post(f"/logout?csrf_token={csrf(page)}")
     assert ended.status_code == 303
     assert client.get("/account").status_code == 303

@@ -12,30 +12,33 @@ import ipaddress
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Engine, select
+from sqlalchemy.exc import InterfaceError, OperationalError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from evalkit.errors import EvalkitError, StorageError
-from evalkit_services_server.accounts import (
-    SCOPES,
-    SESSION,
-    SESSION_TIME,
-    digest_of,
-)
+from evalkit_services_server.accounts import SCOPES, SESSION_TIME, digest_of
 from evalkit_services_server.database import now, reading
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import ACCOUNT, TOKEN
+from evalkit_services_server.withholding import without_paths
 
 LOG = logging.getLogger(__name__)
 
 COOKIE = "evalkit_session"
-CSRF_HEADER = "x-csrf-token"
-CSRF_FIELD = "csrf_token"
-_LOGGED_OUT = "log in, or send a token: Authorization: Bearer …"
+CSRF = "csrf_token"
+"""In the address of a form, so that it is checked before the form is read."""
+
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+LOGINS_A_MINUTE = 10
+_LOGGED_OUT = "log in, or send a token: Authorization: Bearer …"
+
+FAULTS = (StorageError, OSError, OperationalError, InterfaceError)
+"""What the store, the disk or the database raise if they cannot be used."""
 
 
 class RequestError(EvalkitError):
@@ -61,14 +64,6 @@ class RequestError(EvalkitError):
         self.problems, self.retry_after = problems, retry_after
 
 
-def explain(error: Exception) -> tuple[int, str]:
-    """Return the status of a refusal, and its text without paths of the server."""
-    if isinstance(error, StorageError):
-        LOG.error("%s", error)
-        return 503, "the store cannot be used at present"
-    return getattr(error, "status", 422), str(error)
-
-
 class UnauthenticatedError(RequestError):
     """Who asks must log in, or send a token."""
 
@@ -87,6 +82,14 @@ class UnusableError(RequestError):
     status = 422
 
 
+def explain(error: Exception) -> tuple[int, str]:
+    """Return the status of an error, and its text without paths of the server."""
+    if isinstance(error, FAULTS):
+        LOG.error("%s: %s", type(error).__name__, error)
+        return 503, "the server's store, disk or database cannot be used at present"
+    return getattr(error, "status", 422), without_paths(str(error))
+
+
 @dataclass(frozen=True)
 class Principal:
     """Who asks.
@@ -94,18 +97,18 @@ class Principal:
     Attributes:
         account_id: The account; None for anybody.
         name: Its name.
-        role: Its role; empty for anybody.
         scopes: What it may do: `read`, `submit`, `administer`.
-        csrf: What the forms of the session's pages must send; None without a session.
+        csrf: What the addresses of the session's forms have; None without a session.
         token_id: The token or session that it used.
+        expires: When that ends; None for never.
     """
 
     account_id: int | None = None
     name: str = ""
-    role: str = ""
     scopes: frozenset[str] = frozenset({"read"})
     csrf: str | None = None
     token_id: int | None = None
+    expires: datetime | None = None
 
     @property
     def is_anonymous(self) -> bool:
@@ -134,19 +137,28 @@ class Principal:
 
 
 def identify(connection: Connection, token: str) -> Principal | None:
-    """Return whose token it is; None if it is unknown, over, or its account closed."""
+    """Return whose token it is; None if it is unknown or over."""
     row = connection.execute(
         select(TOKEN, ACCOUNT.c.name, ACCOUNT.c.role)
         .select_from(TOKEN.join(ACCOUNT))
-        .where(TOKEN.c.digest == digest_of(token), ACCOUNT.c.is_active)
+        .where(TOKEN.c.digest == digest_of(token))
         .where(TOKEN.c.expires.is_(None) | (TOKEN.c.expires > now(connection)))
     ).first()
     if row is None:
         return None
-    allowed = SCOPES[row.role]
-    own = allowed if SESSION in row.scopes else row.scopes
-    scopes = frozenset(own).intersection(allowed)
-    return Principal(row.account_id, row.name, row.role, scopes, token_id=row.id)
+    scopes = frozenset(row.scopes).intersection(SCOPES[row.role])
+    return Principal(
+        row.account_id,
+        row.name,
+        scopes,
+        token_id=row.id,
+        expires=row.expires and in_utc(row.expires),
+    )
+
+
+def in_utc(moment: datetime) -> datetime:
+    """Return a moment of the database, which SQLite gives without its zone."""
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def require(principal: Principal, scope: str) -> None:
@@ -168,67 +180,53 @@ async def principal(request: Request) -> Principal:
 
     Raises:
         UnauthenticatedError: The token is unknown or over.
-        RequestError: A cookie came without the token of its page.
-        RequestError: They ask too often.
+        RequestError: They ask too often, or a cookie came without the token of a page.
     """
-    asking = await form_principal(request)
-    if asking.csrf is not None and request.method not in SAFE_METHODS:
-        sent = request.headers.get(CSRF_HEADER)
-        kind = request.headers.get("content-type", "")
-        if sent is None and kind.startswith("application/x-www-form-urlencoded"):
-            sent = str((await request.form()).get(CSRF_FIELD, ""))
-        check_csrf(asking, sent)
-    return asking
-
-
-async def form_principal(request: Request) -> Principal:
-    """Return who asks by a form with a file, whose handler calls `check_csrf`."""
-    state = request.app.state
     scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
     is_bearer = scheme.lower() == "bearer"
     token = bearer.strip() if is_bearer else request.cookies.get(COOKIE)
-
-    def find() -> Principal | None:
-        with reading(state.engine) as connection:
-            return identify(connection, token) if token else None
-
-    found = await run_in_threadpool(find) if token else None
-    state.requests.count(f"account {found.account_id}" if found else _network(request))
-    if found is None:
+    engine = request.app.state.engine
+    asking = await run_in_threadpool(_find, engine, token) if token else None
+    subject = f"account {asking.account_id}" if asking else _network(request)
+    _count(request, subject)
+    if asking is None:
         if is_bearer:
             raise UnauthenticatedError("the token is unknown, has ended or was deleted")
         return Principal()
-    csrf = None if is_bearer else csrf_token(str(token), state.settings)
-    request.state.asking = replace(found, csrf=csrf)
-    asking: Principal = request.state.asking
+    if not is_bearer:
+        asking = replace(asking, csrf=csrf_token(str(token)))
+    request.state.asking = asking
+    if asking.csrf and request.method not in SAFE_METHODS:
+        sent = request.query_params.get(CSRF, "")
+        if not hmac.compare_digest(sent.encode(), asking.csrf.encode()):
+            raise RequestError("the page is out of date. Load it again", 403)
     return asking
+
+
+def _find(engine: Engine, token: str) -> Principal | None:
+    with reading(engine) as connection:
+        return identify(connection, token)
 
 
 def count_login(request: Request, name: str) -> None:
     """Count a login by a password.
 
     Raises:
-        RequestError: The account, or the address, has tried too often in this minute.
+        RequestError: The address has tried too often, in all or with this name.
     """
-    for subject in (_network(request), f"account {name}"):
-        request.app.state.logins.count(subject)
+    network = _network(request)
+    _count(request, network)
+    request.app.state.limits.count(f"{network} as {name}", LOGINS_A_MINUTE)
 
 
-def check_csrf(asking: Principal, sent: str | None) -> None:
-    """Refuse a form that was not on a page of the session.
-
-    Raises:
-        RequestError: The token is missing, or of another session.
-    """
-    csrf = asking.csrf
-    if csrf and not hmac.compare_digest((sent or "").encode(), csrf.encode()):
-        raise RequestError("the page is out of date. Load it again", 403)
+def _count(request: Request, subject: str) -> None:
+    state = request.app.state
+    state.limits.count(subject, state.settings.requests_a_minute)
 
 
-def csrf_token(session: str, settings: Settings) -> str:
-    """Return what the pages of a session put into their forms."""
-    secret = settings.secret.get_secret_value() if settings.secret else ""
-    return hmac.new(secret.encode(), session.encode(), hashlib.sha256).hexdigest()
+def csrf_token(session: str) -> str:
+    """Return what the pages of a session have in the addresses of their forms."""
+    return hmac.new(session.encode(), CSRF.encode(), hashlib.sha256).hexdigest()
 
 
 def set_session(response: Response, token: str, settings: Settings) -> None:
@@ -243,11 +241,6 @@ def set_session(response: Response, token: str, settings: Settings) -> None:
     )
 
 
-def forget_session(response: Response) -> None:
-    """Take the cookie of the session from a browser."""
-    response.delete_cookie(COOKIE, httponly=True, samesite="lax")
-
-
 def _network(request: Request) -> str:
     """Return the address of a request, or of IPv6 the network that a customer has."""
     address = request.client.host if request.client else ""
@@ -255,6 +248,5 @@ def _network(request: Request) -> str:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    if found.version == 4:
-        return str(found)
-    return str(ipaddress.ip_network((found, 64), strict=False))
+    bits = 32 if found.version == 4 else 64
+    return str(ipaddress.ip_network((found, bits), strict=False))

@@ -12,11 +12,11 @@ from functools import cache
 from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, delete, select, update
+from sqlalchemy import Connection, delete, select
 
 from evalkit.errors import EvalkitError
 from evalkit_services_server.database import insert, now
-from evalkit_services_server.tables import ACCOUNT, ROLES, TOKEN
+from evalkit_services_server.tables import ACCOUNT, TOKEN
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
@@ -28,7 +28,7 @@ SCOPES = {
 """What an account of a role may do, and a token of it at most."""
 
 SESSION = "session"
-"""Scope of the token in a browser's cookie, which may do all that its account may."""
+"""Label of the token in a browser's cookie."""
 
 SESSION_TIME = timedelta(days=7)
 NAME = r"[a-zA-Z0-9._-]{1,64}"
@@ -39,95 +39,70 @@ _HASHING = BoundedSemaphore(2)
 """A hash takes 64 MiB, and anybody can ask for one."""
 
 
-def create_account(
+def save_account(
     connection: Connection,
     name: str,
     password: str | None = None,
-    role: str = "submitter",
+    role: str | None = None,
 ) -> int:
-    """Add an account.
+    """Add an account, or change what is given of one that exists.
 
     Args:
         connection: A transaction that writes.
         name: Letters, digits, `.`, `_` and `-`, at most 64.
-        password: For the pages; None for an account that has tokens alone.
-        role: `administrator` or `submitter`.
+        password: For the pages. A new one ends the sessions.
+        role: `administrator` or `submitter`. Default for a new account: `submitter`.
 
     Returns:
         Its id.
 
     Raises:
-        EvalkitError: The name is taken or not allowed, or the password is too short.
+        EvalkitError: The name or the password is not allowed.
     """
     if not re.fullmatch(NAME, name):
         raise EvalkitError(
             f"account name: expected 1 to 64 letters, digits, '.', '_' and '-', "
             f"got {name!r}"
         )
-    if role not in ROLES:
-        raise EvalkitError(f"role must be one of {', '.join(ROLES)}, got {role!r}")
-    values = {
-        "name": name,
-        "password": None if password is None else _hash(password),
-        "role": role,
-        "is_active": True,
-        "created": now(connection),
-    }
-    made = insert(connection, ACCOUNT).values(values).on_conflict_do_nothing()
-    key: int | None = connection.scalar(made.returning(ACCOUNT.c.id))
-    if key is None:
-        raise EvalkitError(f"account {name!r} exists already")
+    changed: dict[str, Any] = {"name": name}
+    if role is not None:
+        changed["role"] = role
+    if password is not None:
+        changed["password"] = _hash(password)
+    row = insert(connection, ACCOUNT).values({"role": "submitter", **changed})
+    saved = row.on_conflict_do_update(index_elements=["name"], set_=changed)
+    key: int = connection.execute(saved.returning(ACCOUNT.c.id)).scalar_one()
+    if password is not None:
+        sessions = TOKEN.c.account_id == key, TOKEN.c.label == SESSION
+        connection.execute(delete(TOKEN).where(*sessions))
     return key
 
 
-def find_account(connection: Connection, name: str) -> Row[Any] | None:
-    """Return the account of a name; None for no such."""
-    return connection.execute(select(ACCOUNT).where(ACCOUNT.c.name == name)).first()
-
-
-def change_account(
-    connection: Connection,
-    account_id: int,
-    *,
-    password: str | None = None,
-    role: str | None = None,
-    is_active: bool | None = None,
-) -> None:
-    """Change what is given of an account; a new password ends its sessions.
-
-    Raises:
-        EvalkitError: The password is too short.
-    """
-    values = {
-        "password": None if password is None else _hash(password),
-        "role": role,
-        "is_active": is_active,
-    }
-    changed = {name: value for name, value in values.items() if value is not None}
-    if changed:
-        of_account = ACCOUNT.c.id == account_id
-        connection.execute(update(ACCOUNT).where(of_account).values(changed))
-    if password is not None:
-        sessions = TOKEN.c.account_id == account_id, TOKEN.c.label == SESSION
-        connection.execute(delete(TOKEN).where(*sessions))
+def close_account(connection: Connection, name: str) -> None:
+    """Delete the password, sessions and tokens of an account; its models stay."""
+    of_name = select(ACCOUNT.c.id).where(ACCOUNT.c.name == name)
+    closed = ACCOUNT.update().where(ACCOUNT.c.name == name).values(password=None)
+    if not connection.execute(closed).rowcount:
+        raise EvalkitError(f"account {name!r} does not exist")
+    connection.execute(delete(TOKEN).where(TOKEN.c.account_id.in_(of_name)))
 
 
 def check_password(connection: Connection, name: str, password: str) -> int | None:
-    """Return the id of the active account of a name and password; None for no such.
+    """Return the id of the account of a name and password; None if they are wrong.
 
     It takes as long for a name that nobody has.
     """
     from argon2.exceptions import VerificationError
 
-    row = find_account(connection, name)
-    stored = None if row is None or not row.is_active else row.password
+    query = select(ACCOUNT.c.id, ACCOUNT.c.password).where(ACCOUNT.c.name == name)
+    key, stored = connection.execute(query).first() or (None, None)
     with _HASHING:
         try:
             _hasher().verify(stored or _of_nobody(), password[:LONGEST_PASSWORD])
         except VerificationError:
             LOG.warning("wrong password of %r", name)
             return None
-    return None if row is None or stored is None else int(row.id)
+    return key if stored else None
 
 
 def create_token(
@@ -137,7 +112,9 @@ def create_token(
     scopes: Iterable[str],
     expires: datetime | None = None,
 ) -> str:
-    """Add a token of an account.
+    """Add a token of an account, and return it.
+
+    It is stored as a hash, so this is the only time it can be read.
 
     Args:
         connection: A transaction that writes.
@@ -145,9 +122,6 @@ def create_token(
         label: What it is for.
         scopes: What it may do: `read`, `submit`, `administer`.
         expires: When it ends; None for never.
-
-    Returns:
-        The token. It is stored as a hash, so this is the only time it can be read.
     """
     token = f"evalkit_{secrets.token_urlsafe(32)}"
     values = {
@@ -167,13 +141,8 @@ def open_session(connection: Connection, account_id: int) -> str:
     moment = now(connection)
     ended = TOKEN.c.account_id == account_id, TOKEN.c.expires < moment
     connection.execute(delete(TOKEN).where(*ended))
-    expires = moment + SESSION_TIME
-    return create_token(connection, account_id, SESSION, (SESSION,), expires)
-
-
-def delete_token(connection: Connection, token_id: int) -> None:
-    """End a token or session."""
-    connection.execute(delete(TOKEN).where(TOKEN.c.id == token_id))
+    scopes, expires = SCOPES["administrator"], moment + SESSION_TIME
+    return create_token(connection, account_id, SESSION, scopes, expires)
 
 
 def digest_of(token: str) -> str:
@@ -187,8 +156,7 @@ def _hash(password: str) -> str:
             f"password must have {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters, "
             f"got {len(password)}"
         )
-    with _HASHING:
-        return _hasher().hash(password)
+    return _hasher().hash(password)
 
 
 @cache

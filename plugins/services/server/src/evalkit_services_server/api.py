@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from types import GenericAlias
 from typing import Annotated, Any
@@ -33,11 +33,7 @@ def _engine(request: Request) -> Engine:
     return engine
 
 
-def _in_utc(moment: datetime) -> datetime:
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-Moment = Annotated[datetime, AfterValidator(_in_utc)]
+Moment = Annotated[datetime, AfterValidator(access.in_utc)]
 Asking = Annotated[Principal, Depends(access.principal)]
 Database = Annotated[Engine, Depends(_engine)]
 Key = Annotated[int, Path(ge=1, le=LARGEST_KEY)]

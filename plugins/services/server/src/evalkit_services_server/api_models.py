@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from sqlalchemy import Select, select, update
 from starlette.concurrency import run_in_threadpool
 
@@ -44,6 +44,7 @@ from evalkit_services_server.tables import (
 from evalkit_services_server.withholding import is_withheld
 
 DatasetKey = Annotated[int, Query(ge=1, le=LARGEST_KEY)]
+Upload = Annotated[Request, Depends(uploads.upload)]
 
 router = APIRouter()
 
@@ -174,7 +175,7 @@ _OCTETS = {"schema": {"type": "string", "format": "binary"}}
     response_model=SUBMISSIONS.answer,
     status_code=201,
     tags=["submissions"],
-    max_body_size=uploads.UNLIMITED,
+    max_body_size=uploads.LARGEST_FORM,
     openapi_extra={
         "requestBody": {
             "required": True,
@@ -183,16 +184,15 @@ _OCTETS = {"schema": {"type": "string", "format": "binary"}}
     },
 )
 async def add_submission(
-    key: Key, dataset: DatasetKey, asking: Asking, engine: Database, request: Request
+    key: Key, dataset: DatasetKey, asking: Asking, engine: Database, upload: Upload
 ) -> Any:
     """Upload predictions: JSON lines, plain or compressed by gzip or Zstandard.
 
     Lines are checked while they arrive. If some break rules, the answer names them.
     `jobs?submission=ID` shows how far the evaluation is.
     """
-    settings = request.app.state.settings
-    parts = request.stream()
-    made = await uploads.submit(engine, settings, asking, key, dataset, parts)
+    settings, body = upload.app.state.settings, uploads.Body(upload)
+    made = await uploads.submit(engine, settings, asking, key, dataset, body)
 
     def find() -> Any:
         with reading(engine) as connection:

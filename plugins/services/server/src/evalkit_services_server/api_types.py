@@ -8,11 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from evalkit.catalog import is_component_name, parse_reference
-from evalkit_services_server.accounts import (
-    LONGEST_PASSWORD,
-    NAME,
-    SHORTEST_PASSWORD,
-)
+from evalkit_services_server.accounts import NAME
 
 
 def _installed(reference: str) -> str:
@@ -37,10 +33,6 @@ Component = Annotated[str, Field(max_length=256), AfterValidator(_installed)]
 Text = Annotated[str, Field(max_length=10_000, pattern="^[^\\x00]*$")]
 Name = Annotated[str, Field(pattern=f"^{NAME}$")]
 Key = Annotated[int, Field(ge=1, lt=1 << 31)]
-Password = Annotated[
-    str, Field(min_length=SHORTEST_PASSWORD, max_length=LONGEST_PASSWORD)
-]
-Role = Literal["administrator", "submitter"]
 
 
 class _Given(BaseModel):
@@ -108,20 +100,12 @@ class NewJob(_Given):
     dataset_id: Key
 
 
-class NewAccount(_Given):
-    """An account to add."""
+class OwnAccount(BaseModel):
+    """The account of a token, and what the token may do."""
 
-    name: Name
-    password: Password | None = None
-    role: Role = "submitter"
-
-
-class ChangedAccount(_Given):
-    """New values of an account; null leaves one as it is."""
-
-    password: Password | None = None
-    role: Role | None = None
-    is_active: bool | None = None
+    id: int
+    name: str
+    scopes: list[str]
 
 
 class NewToken(_Given):

@@ -10,29 +10,26 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from sqlalchemy import text
-from sqlalchemy.exc import SQLAlchemyError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evalkit.errors import EvalkitError
-from evalkit_services_server import api, api_accounts, api_models, pages, uploads
+from evalkit_services_server import api, api_accounts, api_models, pages
 from evalkit_services_server.access import (
+    FAULTS,
     SAFE_METHODS,
     RequestError,
     UnauthenticatedError,
     explain,
 )
 from evalkit_services_server.api_types import Refusal
-from evalkit_services_server.database import connect
+from evalkit_services_server.database import connect, reading
 from evalkit_services_server.limits import RateLimit
 from evalkit_services_server.settings import Settings
 
 API = "/api/v1"
-SHORTEST_SECRET = 32
 LARGEST_BODY = 1 << 20
 """Bytes of a request other than an upload."""
-
-LOGINS_A_MINUTE = 10
 
 REFUSALS: dict[int | str, dict[str, Any]] = {"4XX": {"model": Refusal}}
 
@@ -67,50 +64,41 @@ def make_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         openapi_url=f"{API}/openapi.json",
     )
-    uploads.sweep(settings)
     app.state.settings = settings
     app.state.engine = connect(settings)
-    app.state.requests = RateLimit(settings.requests_a_minute)
-    app.state.logins = RateLimit(LOGINS_A_MINUTE)
+    app.state.limits = RateLimit()
     for part in (api, api_models, api_accounts):
         app.include_router(part.router, prefix=API, responses=REFUSALS)
     app.include_router(pages.router)
     app.add_api_route("/health", health, tags=["health"])
-    app.add_exception_handler(EvalkitError, _refuse)
+    for error in (EvalkitError, *FAULTS):
+        app.add_exception_handler(error, _refuse)
     app.add_exception_handler(RequestValidationError, _refuse_fields)
     app.add_middleware(_Guarded, settings=settings)
     return app
 
 
 def check_exposure(settings: Settings) -> None:
-    """Refuse to serve others than this machine without a secret and https.
+    """Refuse to serve others than this machine without https.
 
     Raises:
-        EvalkitError: One of them is missing.
+        EvalkitError: The host did not say that a proxy has https.
     """
-    secret = settings.secret.get_secret_value() if settings.secret else ""
     try:
         is_local = ipaddress.ip_address(settings.host).is_loopback
     except ValueError:
         is_local = settings.host == "localhost"
-    if is_local:
-        return
-    where = f"is required to listen on {settings.host}"
-    if len(secret) < SHORTEST_SECRET:
-        found = f"a text of {SHORTEST_SECRET} random characters {where}"
-        raise EvalkitError(f"EVALKIT_SERVER_SECRET: {found}, got {len(secret)}")
-    if not settings.is_behind_https:
-        found = f"true {where}, behind a proxy with https"
-        raise EvalkitError(f"EVALKIT_SERVER_IS_BEHIND_HTTPS: {found}")
+    if not is_local and not settings.is_behind_https:
+        raise EvalkitError(
+            "EVALKIT_SERVER_IS_BEHIND_HTTPS: true is required to listen on "
+            f"{settings.host}, behind a proxy with https"
+        )
 
 
 def health(request: Request) -> dict[str, str]:
     """Tell whether the server reaches its database."""
-    try:
-        with request.app.state.engine.connect() as connection:
-            connection.execute(text("SELECT 1"))
-    except SQLAlchemyError as error:
-        raise RequestError("the database cannot be reached", 503) from error
+    with reading(request.app.state.engine) as connection:
+        connection.execute(text("SELECT 1"))
     return {"status": "ok"}
 
 

@@ -38,32 +38,38 @@ def host_command() -> None:
 @host_command.command("account")
 @click.argument("name")
 @click.option("--administrator", is_flag=True, help="Allow changes of everything.")
+@click.option("--close", is_flag=True, help="Delete its password and tokens instead.")
 @click.option(
     "--password",
     envvar="EVALKIT_SERVER_PASSWORD",
     help="Password for the pages. Default for a new account: ask.",
 )
-def account_command(name: str, administrator: bool, password: str | None) -> None:
+def account_command(
+    name: str, administrator: bool, close: bool, password: str | None
+) -> None:
     """Add or change an account, and print a new token of it for the API."""
+    from sqlalchemy import select
+
     from evalkit_services_server import accounts
     from evalkit_services_server.database import reading, writing
+    from evalkit_services_server.tables import ACCOUNT
 
-    role = "administrator" if administrator else None
     with _opened(creates=True) as (engine, _):
+        if close:
+            with writing(engine) as connection:
+                accounts.close_account(connection, name)
+            return
         with reading(engine) as connection:
-            known = accounts.find_account(connection, name)
-        if known is None and password is None:
+            of_name = select(ACCOUNT.c.id).where(ACCOUNT.c.name == name)
+            is_known = connection.scalar(of_name) is not None
+        if not is_known and password is None:
             password = _ask_password()
+        role = "administrator" if administrator else None
         with writing(engine) as connection:
-            if known is None:
-                role = role or "submitter"
-                key = accounts.create_account(connection, name, password, role)
-            else:
-                key, role = known.id, role or known.role
-                accounts.change_account(connection, key, password=password, role=role)
-            scopes = accounts.SCOPES[role]
+            key = accounts.save_account(connection, name, password, role)
+            scopes = accounts.SCOPES["administrator"]  # of them, those of its role
             token = accounts.create_token(connection, key, "shell", scopes)
-    if known is not None:
+    if is_known:
         echo(f"account {name!r} exists already: this is a further token", err=True)
     echo(token)
 

@@ -22,6 +22,7 @@ from sqlalchemy import (
 
 from evalkit_services_server.database import now, writing
 from evalkit_services_server.tables import DATASET, JOB
+from evalkit_services_server.withholding import without_paths
 
 MOST_FAILURES = 5
 """Attempts that may lose their worker, or find the model away, before the job fails."""
@@ -167,7 +168,8 @@ def _leave(
     reason: str | None,
     **changes: object,
 ) -> bool:
-    values = dict(state=state, reason=reason, leased_until=None) | changes
+    shown = reason and without_paths(reason)
+    values = dict(state=state, reason=shown, leased_until=None) | changes
     return _change(connection, chosen, progress=None, share=None, **values)
 
 

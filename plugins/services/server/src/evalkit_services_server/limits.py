@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from threading import Lock
 from time import time
 
 from sqlalchemy import Connection
@@ -12,39 +11,27 @@ from evalkit_services_server.access import RequestError
 from evalkit_services_server.database import insert, now
 from evalkit_services_server.tables import QUOTA
 
-MINUTE = 60
-
 
 class RateLimit:
-    """Counts what is asked in each minute of the clock, in this process.
+    """Counts requests in each minute of the clock, in this process."""
 
-    Args:
-        most: Requests of one subject in a minute.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._lock = Lock()
+    def __init__(self) -> None:
         self._minute = 0
-        self._counts: Counter[str] = Counter()
+        self._counts = Counter[str]()
 
-    def count(self, subject: str) -> None:
+    def count(self, subject: str, most: int) -> None:
         """Count a request.
 
         Raises:
-            RequestError: The subject has asked too often in this minute.
+            RequestError: The subject has asked more often in this minute.
         """
-        moment = time()
-        minute = int(moment // MINUTE)
-        with self._lock:
-            if minute != self._minute:
-                self._minute, self._counts = minute, Counter()
-            self._counts[subject] += 1
-            is_too_often = self._counts[subject] > self._most
-        if is_too_often:
-            left = MINUTE - int(moment % MINUTE)
-            message = f"more than {self._most} requests in a minute"
-            raise RequestError(message, 429, retry_after=left)
+        minute, second = divmod(int(time()), 60)
+        if minute != self._minute:
+            self._minute, self._counts = minute, Counter()
+        self._counts[subject] += 1
+        if self._counts[subject] > most:
+            message = f"more than {most} requests in a minute"
+            raise RequestError(message, 429, retry_after=60 - second)
 
 
 def spend(connection: Connection, account_id: int, subject: str, most: int) -> None:
@@ -59,17 +46,14 @@ def spend(connection: Connection, account_id: int, subject: str, most: int) -> N
     Raises:
         RequestError: The quota is used up.
     """
-    moment = now(connection)
-    values = {"account_id": account_id, "day": moment.date().isoformat()}
-    counted = insert(connection, QUOTA).values(**values, subject=subject, used=1)
-    used = connection.scalar(
-        counted.on_conflict_do_update(
-            index_elements=["account_id", "day", "subject"],
-            set_={"used": QUOTA.c.used + 1},
-            where=QUOTA.c.used < most,
-        ).returning(QUOTA.c.used)
+    day = now(connection).date().isoformat()
+    row = {"account_id": account_id, "day": day, "subject": subject, "used": 1}
+    counted = insert(connection, QUOTA).values(row)
+    counted = counted.on_conflict_do_update(
+        index_elements=["account_id", "day", "subject"],
+        set_={"used": QUOTA.c.used + 1},
+        where=QUOTA.c.used < most,
     )
-    if used is None:
-        left = 86_400 - moment.hour * 3600 - moment.minute * 60
+    if connection.scalar(counted.returning(QUOTA.c.used)) is None:
         message = f"quota of {most} {subject} a day is used up until 00:00 UTC"
-        raise RequestError(message, 429, retry_after=left)
+        raise RequestError(message, 429)

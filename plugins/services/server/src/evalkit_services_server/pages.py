@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
+from sqlalchemy import delete
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
@@ -34,7 +35,7 @@ from evalkit_services_server.api import (
     Database,
     Key,
 )
-from evalkit_services_server.api_models import RUNS
+from evalkit_services_server.api_models import RUNS, Upload
 from evalkit_services_server.api_types import NewModel
 from evalkit_services_server.boards import board, state_of
 from evalkit_services_server.database import reading, writing
@@ -42,6 +43,7 @@ from evalkit_services_server.exports import board_csv
 from evalkit_services_server.filters import Filters
 from evalkit_services_server.grids import kept_while_true
 from evalkit_services_server.run_pages import make_report, read_problems, read_samples
+from evalkit_services_server.tables import TOKEN
 from evalkit_services_server.withholding import is_withheld, shows_inputs
 
 if TYPE_CHECKING:
@@ -49,10 +51,6 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-_MOST_FORM = 1 << 16
-"""Bytes of a form beside its file."""
-
-_PART = 1 << 20
 _KEY = re.compile("[0-9]{1,9}")
 
 _EXPORTED = 100_000
@@ -65,7 +63,6 @@ _ASSETS = {
 }
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
-FormAsking = Annotated[Principal, Depends(access.form_principal)]
 ChosenKey = Annotated[int | None, Query(ge=1, le=LARGEST_KEY)]
 
 
@@ -81,7 +78,7 @@ class _Page(APIRoute):
             except UnauthenticatedError:
                 back = urlencode({"next": request.url.path})
                 return RedirectResponse(f"/login?{back}", 303)
-            except EvalkitError as error:
+            except (EvalkitError, *access.FAULTS) as error:
                 status, why = access.explain(error)
                 asking = getattr(request.state, "asking", Principal())
                 fields = {"status": status, "why": why, "error": error}
@@ -305,29 +302,21 @@ async def add_model(request: Request, asking: Asking, engine: Database) -> Respo
     return RedirectResponse(f"/models/{model['id']}", 303)
 
 
-@router.post("/models/{key}/submissions", max_body_size=uploads.UNLIMITED)
+@router.post("/models/{key}/submissions", max_body_size=uploads.LARGEST_FORM)
 async def submit(
-    request: Request, key: Key, asking: FormAsking, engine: Database
+    upload: Upload, key: Key, asking: Asking, engine: Database
 ) -> Response:
     """Receive a form with a file of predictions."""
-    access.require(asking, "submit")
-    settings = request.app.state.settings
-    size, most = request.headers.get("content-length", ""), settings.largest_upload
-    if not size.isdigit() or int(size) > most + _MOST_FORM:
-        raise uploads.TooLargeError(f"file must have at most {most} bytes")
-    async with request.form(max_files=1, max_fields=4) as form:
-        access.check_csrf(asking, str(form.get(access.CSRF_FIELD, "")))
+    settings = upload.app.state.settings
+    async with upload.form(max_files=1, max_fields=4) as form:
         file, dataset = form.get("file"), str(form.get("dataset", ""))
         if not isinstance(file, UploadFile) or not _KEY.fullmatch(dataset):
             raise UnusableError("choose a dataset and a file")
-        parts = _parts(file)
-        made = await uploads.submit(engine, settings, asking, key, int(dataset), parts)
+        content = file.file
+        made = await uploads.submit(
+            engine, settings, asking, key, int(dataset), content
+        )
     return RedirectResponse(f"/submissions/{made}", 303)
-
-
-async def _parts(file: UploadFile) -> AsyncIterator[bytes]:
-    while part := await file.read(_PART):
-        yield part
 
 
 @router.get("/login")
@@ -368,9 +357,9 @@ def log_out(asking: Asking, engine: Database) -> Response:
     """End the session."""
     if asking.token_id is not None and asking.csrf is not None:
         with writing(engine) as connection:
-            accounts.delete_token(connection, asking.token_id)
+            connection.execute(delete(TOKEN).where(TOKEN.c.id == asking.token_id))
     response = RedirectResponse("/", 303)
-    access.forget_session(response)
+    response.delete_cookie(access.COOKIE)
     return response
 
 

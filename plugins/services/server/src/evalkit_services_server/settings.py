@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt, SecretStr, field_validator
+from pydantic import Field, PositiveFloat, PositiveInt, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 MEBIBYTE = 1 << 20
@@ -40,21 +40,12 @@ class Settings(BaseSettings):
     port: int = Field(default=8000, ge=0, le=65535)
     """Port that the server listens on."""
 
-    secret: SecretStr | None = None
-    """Signs cookies; needed beyond loopback."""
-
     is_behind_https: bool = False
-    """Whether browsers reach the server by https, so that cookies are secure."""
+    """Whether browsers reach the server by https only; needed beyond loopback."""
 
     endpoints: Annotated[tuple[str, ...], NoDecode] = ()
     """Where everybody may register endpoints, by commas: `HOST[:PORT]` means https and
     public addresses; for `http://HOST:PORT`, the host vouches whatever it is."""
-
-    largest_upload: PositiveInt = 1024 * MEBIBYTE
-    """Bytes of a file of predictions, unpacked."""
-
-    longest_line: PositiveInt = 4 * MEBIBYTE
-    """Bytes of a line of predictions."""
 
     submissions_a_day: PositiveInt = 100
     """Submissions of an account to all tasks in 24 hours."""

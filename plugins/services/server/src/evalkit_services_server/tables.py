@@ -31,7 +31,6 @@ METADATA = MetaData(
     }
 )
 
-ROLES = ("administrator", "submitter")
 ROUND_STATES = ("open", "closed", "frozen")
 ACCESS = ("open", "labels-private", "inputs-private")
 BOARDS = ("scoring", "standard", "hidden")
@@ -64,9 +63,6 @@ ACCOUNT = Table(
     Column("name", String(64), nullable=False, unique=True),
     Column("password", Text),
     Column("role", String(16), nullable=False),
-    Column("is_active", Boolean, nullable=False, default=True),
-    _at("created"),
-    _one_of("role", ROLES),
 )
 
 TOKEN = Table(

@@ -7,36 +7,37 @@ network, and a file never is in memory.
 from __future__ import annotations
 
 import codecs
-import errno
 import hashlib
 import zlib
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from gzip import GzipFile
 from io import BufferedReader, RawIOBase
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from time import time
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import anyio
 import pyarrow
 from anyio import from_thread, to_thread
+from fastapi import Depends
 from pydantic import ValidationError
 from pydantic_core import from_json
 from sqlalchemy import Connection, Engine, RowMapping, select
-from starlette.requests import ClientDisconnect
+from starlette.requests import Request
+from starlette.types import Message
 
 from evalkit.catalog import Bound, BoundTask, Registry, Resolver
 from evalkit.errors import EvalkitError
 from evalkit.places import join, put
 from evalkit.reporting import count_of
-from evalkit_services_server import requests
+from evalkit_services_server import access, requests
 from evalkit_services_server.access import (
     NotFoundError,
     Principal,
     RequestError,
     UnusableError,
-    require,
 )
 from evalkit_services_server.database import now, writing
 from evalkit_services_server.datasets import stored_dataset
@@ -44,8 +45,14 @@ from evalkit_services_server.limits import spend
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import DATASET, MODEL, ROUND, SUBMISSION, TASK
 
-UNLIMITED = 1 << 40
-"""Size of a request by HTTP; the file in it has a limit of its own."""
+LARGEST_UPLOAD = 1 << 30
+"""Bytes of a file of predictions, unpacked."""
+
+LARGEST_FORM = LARGEST_UPLOAD + (1 << 16)
+"""Bytes of a request with a file."""
+
+LONGEST_LINE = 4 << 20
+"""Bytes of a line of predictions."""
 
 MOST_PROBLEMS = 100
 """Problems after which the rest of a file is not read."""
@@ -53,31 +60,26 @@ MOST_PROBLEMS = 100
 MOST_BLANK = 100_000
 """Blank lines that are skipped."""
 
-MOST_UPLOADS = 32
-"""Uploads at once; further ones wait."""
+MOST_UPLOADS, MOST_OF_ACCOUNT = 32, 4
+"""Uploads at once, of which further ones wait, and those of one account."""
 
-SILENCE = 60.0
-"""Seconds that an upload may say nothing."""
+SILENCE, LONGEST_TIME = 60.0, 3600.0
+"""Seconds that an upload may say nothing, and that it may take."""
 
-INCOMING = "incoming"
 _UPLOADS = anyio.CapacityLimiter(MOST_UPLOADS)
+_OF_ACCOUNTS = Counter[int]()
 _PART = 1 << 20
 _ID_KEYS = ("id", "uid", "_index_")
-_BESIDE = (*_ID_KEYS, "_replication_", "finish_reason", "thinking")
-"""Fields that a task need not declare."""
+_BESIDE = ("uid", "_index_", "_replication_", "finish_reason", "thinking")
+"""Fields beside the id that a task need not declare."""
 
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _OTHER_SHAPES = ("error", "responses")
 """Fields of rows that an evaluation reads otherwise than as one `Output`."""
 
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+
 CheckRow = Callable[[dict[str, Any]], Iterator[tuple[str, str, Any]]]
 """Gives the field, rule and value of what a row breaks."""
-
-
-class TooLargeError(RequestError):
-    """What is uploaded exceeds a limit of size."""
-
-    status = 413
 
 
 class Received(NamedTuple):
@@ -87,23 +89,74 @@ class Received(NamedTuple):
     size: int
 
 
+async def upload(
+    request: Request, asking: Annotated[Principal, Depends(access.principal)]
+) -> AsyncIterator[Request]:
+    """Give a request whose body must arrive in time; a dependency of routes.
+
+    Raises:
+        RequestError: Who asks may not upload, or has too many uploads under way.
+    """
+    access.require(asking, "submit")
+    account, end = asking.own_id, anyio.current_time() + LONGEST_TIME
+    if _OF_ACCOUNTS[account] >= MOST_OF_ACCOUNT:
+        reason = f"{MOST_OF_ACCOUNT} uploads of {asking.name} are under way"
+        raise RequestError(reason, 429)
+
+    async def receive() -> Message:
+        try:
+            with anyio.fail_after(min(SILENCE, end - anyio.current_time())):
+                message = await request.receive()
+        except TimeoutError:
+            raise RequestError("the upload was too slow, or silent", 408) from None
+        if message["type"] == "http.disconnect":
+            raise RequestError("the upload ended early")
+        return message
+
+    _OF_ACCOUNTS[account] += 1
+    try:
+        yield Request(request.scope, receive)
+    finally:
+        _OF_ACCOUNTS[account] -= 1
+
+
+class Body(RawIOBase):
+    """The body of a request as a file that another thread reads."""
+
+    def __init__(self, request: Request) -> None:
+        self._parts, self._rest = request.stream(), b""
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what has arrived, or wait for more."""
+        part = self._rest or from_thread.run(anext, self._parts, b"")
+        view = memoryview(buffer)
+        size = min(len(part), len(view))
+        view[:size] = part[:size]
+        self._rest = part[size:]
+        return size
+
+
 async def submit(
     engine: Engine,
     settings: Settings,
-    principal: Principal,
+    asking: Principal,
     model_id: int,
     dataset_id: int,
-    parts: AsyncIterator[bytes],
+    file: Any,
 ) -> int:
     """Receive the predictions of a model for a dataset, and request their evaluation.
 
     Args:
         engine: The database.
         settings: Limits, and the store.
-        principal: Who submits; they need the scope `submit`.
+        asking: Who submits.
         model_id: An uploaded model of theirs.
         dataset_id: A dataset of its task.
-        parts: The file, as JSON lines: plain, gzip or Zstandard.
+        file: A binary file of JSON lines: plain, gzip or Zstandard.
 
     Returns:
         Id of the submission.
@@ -111,69 +164,56 @@ async def submit(
     Raises:
         RequestError: It is refused; problems are named by their lines.
     """
-    require(principal, "submit")
-
-    def prepare() -> CheckRow:
-        with writing(engine) as connection:
-            dataset = _find(connection, principal, model_id, dataset_id)
-            # refused before it arrives; the quota is spent when it has
-            _spend(connection, settings, principal.own_id, dataset)
-            connection.rollback()
-        return _row_check(settings, dataset)
-
-    def receive_and_record() -> int:
-        with NamedTemporaryFile(dir=folder, suffix=".jsonl") as file:
-            path = Path(file.name)
-            found = receive(stream, path, check, settings)
-            uri = join(settings.store, f"predictions/{found.sha256}.jsonl")
-            put(path, uri)
-        with writing(engine) as connection:
-            dataset = _find(connection, principal, model_id, dataset_id)
-            _spend(connection, settings, principal.own_id, dataset)
-            row = {"model_id": model_id, "dataset_id": dataset_id, "uri": uri}
-            row |= {**found._asdict(), "received": now(connection)}
-            made = SUBMISSION.insert().values(row).returning(SUBMISSION.c.id)
-            key: int = connection.execute(made).scalar_one()
-            requests.request(connection, model_id, dataset_id, key)
-        return key
-
-    async def next_part() -> bytes:
-        try:
-            with anyio.fail_after(SILENCE):
-                return await anext(parts, b"")
-        except TimeoutError:
-            raise RequestError(f"nothing arrived for {SILENCE:g} s", 408) from None
-        except ClientDisconnect:
-            raise RequestError("the upload ended early") from None
-
-    folder = settings.working_folder / INCOMING
-    folder.mkdir(parents=True, exist_ok=True)
-    check = await to_thread.run_sync(prepare)
-    stream = _Parts(lambda: from_thread.run(next_part), settings.largest_upload)
-    return await to_thread.run_sync(receive_and_record, limiter=_UPLOADS)
+    given = engine, settings, asking, model_id, dataset_id, file
+    return await to_thread.run_sync(partial(_submit, *given), limiter=_UPLOADS)
 
 
-def sweep(settings: Settings) -> None:
-    """Remove what was being received when the server ended."""
-    for path in settings.working_folder.glob(f"{INCOMING}/*"):
-        if time() - path.stat().st_mtime > 2 * SILENCE:
-            path.unlink(missing_ok=True)
+def _submit(
+    engine: Engine,
+    settings: Settings,
+    asking: Principal,
+    model_id: int,
+    dataset_id: int,
+    file: Any,
+) -> int:
+    def find(connection: Connection) -> RowMapping:
+        dataset = _find(connection, asking, model_id, dataset_id)
+        _spend(connection, settings, asking.own_id, dataset)
+        return dataset
+
+    with writing(engine) as connection:
+        dataset = find(connection)
+        # refused before it arrives; the quota is spent when it has
+        connection.rollback()
+    check = _row_check(settings, dataset)
+    with NamedTemporaryFile(prefix="evalkit-upload-", suffix=".jsonl") as kept:
+        found = receive(file, Path(kept.name), check)
+        uri = join(settings.store, f"predictions/{found.sha256}.jsonl")
+        put(Path(kept.name), uri)
+    with writing(engine) as connection:
+        find(connection)
+        row = {"model_id": model_id, "dataset_id": dataset_id, "uri": uri}
+        row |= {**found._asdict(), "received": now(connection)}
+        made = SUBMISSION.insert().values(row).returning(SUBMISSION.c.id)
+        key: int = connection.execute(made).scalar_one()
+        requests.request(connection, model_id, dataset_id, key)
+    return key
 
 
 def _find(
-    connection: Connection, principal: Principal, model_id: int, dataset_id: int
+    connection: Connection, asking: Principal, model_id: int, dataset_id: int
 ) -> RowMapping:
     """Return the dataset that predictions are for; refuse what takes none."""
     query = select(MODEL).where(MODEL.c.id == model_id)
     model = connection.execute(query).first()
-    if model is None or not principal.owns(model.account_id):
+    if model is None or not asking.owns(model.account_id):
         raise NotFoundError(f"model {model_id}: not found")
     joined = DATASET.join(TASK).outerjoin(ROUND, ROUND.c.id == DATASET.c.round_id)
     query = select(DATASET, TASK.c.component, ROUND.c.state).select_from(joined)
     found = connection.execute(query.where(DATASET.c.id == dataset_id)).mappings()
     dataset = found.first()
     is_hidden = dataset is not None and dataset["board"] == "hidden"
-    if dataset is None or (is_hidden and not principal.is_administrator):
+    if dataset is None or (is_hidden and not asking.is_administrator):
         raise NotFoundError(f"dataset {dataset_id}: not found")
     reasons = {
         "the model is of another task": dataset["task_id"] != model.task_id,
@@ -223,7 +263,7 @@ def _row_check(settings: Settings, dataset: RowMapping) -> CheckRow:
     def check(row: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
         if any(name in row for name in _OTHER_SHAPES):
             return
-        undeclared = {name for name in _BESIDE[1:] if name not in declared}
+        undeclared = {name for name in _BESIDE if name not in declared}
         row = {name: row[name] for name in row if name not in undeclared}
         try:
             task.validate_output(row, labels)
@@ -248,116 +288,70 @@ def _no_problem(_row: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
     return iter(())
 
 
-def receive(
-    stream: RawIOBase, path: Path, check: CheckRow, settings: Settings
-) -> Received:
+def receive(file: Any, path: Path, check: CheckRow) -> Received:
     """Unpack, check and write a file of predictions.
 
     Args:
-        stream: The file as it arrives.
+        file: The file as it arrives.
         path: Where it is written, unpacked.
         check: Gives what a row breaks, beyond what any row must hold.
-        settings: Limits of sizes.
 
     Raises:
         UnusableError: Some lines break rules; it names the first hundred.
-        RequestError: The file is too large, or the disk is full.
+        RequestError: The file is too large.
     """
-    lines, problems, digest = _Lines(settings), [], hashlib.sha256()
+    problems, digest, size, rows = list[dict[str, Any]](), hashlib.sha256(), 0, 0
     try:
-        with path.open("wb") as file:
-            for line in lines.split(_unpacked(stream)):
+        with path.open("wb") as kept:
+            for number, line in _lines(file):
                 digest.update(line)
-                file.write(line)
-                if lines.number == 1:
+                kept.write(line)
+                size += len(line)
+                rows += not line.isspace()
+                if number == 1:
                     line = line.removeprefix(codecs.BOM_UTF8)
                 for field, rule, value in _problems(line, check):
-                    problem = {"line": lines.number, "field": field, "rule": rule}
+                    problem = {"line": number, "field": field, "rule": rule}
                     problems.append({**problem, "value": _shown(value)})
                 if len(problems) >= MOST_PROBLEMS:
                     break
     except (EOFError, zlib.error, OSError) as error:
-        number = getattr(error, "errno", None)
-        if number in (errno.ENOSPC, errno.EDQUOT):
-            raise RequestError("the server has no space left", 507) from None
-        if number is not None:
+        if getattr(error, "errno", None) is not None:
             raise
         raise UnusableError(f"compressed data is corrupt: {error}") from None
-    if lines.number == lines.blank:
+    if not rows:
         raise UnusableError("file is empty, expected a prediction on each line")
     if problems:
-        is_cut = len(problems) >= MOST_PROBLEMS
-        count = count_of(len(problems), "problem")
-        have = "have at least" if is_cut else "have"
-        message = f"predictions {have} {count}"
+        have = "have at least" if len(problems) >= MOST_PROBLEMS else "have"
+        message = f"predictions {have} {count_of(len(problems), 'problem')}"
         raise UnusableError(message, problems=problems[:MOST_PROBLEMS])
-    return Received(digest.hexdigest(), lines.size)
+    return Received(digest.hexdigest(), size)
 
 
-class _Parts(RawIOBase):
-    """The parts of a file as a stream that is read."""
-
-    def __init__(self, next_part: Callable[[], bytes], largest: int) -> None:
-        self._next, self._rest = next_part, b""
-        self._left = largest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        part = self._rest
-        if not part:
-            part = self._next()
-            self._left -= len(part)
-            if self._left < 0:
-                raise TooLargeError("file is too large")
-        view = memoryview(buffer)
-        size = min(len(part), len(view))
-        view[:size] = part[:size]
-        self._rest = part[size:]
-        return size
+def _lines(file: Any) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file with their numbers; refuse what is too large."""
+    stream, size, blank = _unpacked(file), 0, 0
+    lines = iter(lambda: stream.readline(LONGEST_LINE + 1), b"")
+    for number, line in enumerate(lines, 1):
+        size += len(line)
+        blank += line.isspace()
+        if size > LARGEST_UPLOAD:
+            raise RequestError(f"file exceeds {LARGEST_UPLOAD:,} bytes, unpacked", 413)
+        if len(line) > LONGEST_LINE:
+            raise RequestError(f"line {number}: exceeds {LONGEST_LINE:,} bytes", 413)
+        if blank > MOST_BLANK:
+            raise UnusableError(f"more than {MOST_BLANK:,} blank lines")
+        yield number, line
 
 
-def _unpacked(raw: RawIOBase) -> Iterator[bytes]:
-    stream: Any = BufferedReader(raw, _PART)
+def _unpacked(file: Any) -> Any:
+    stream: Any = BufferedReader(file, _PART)
     magic = stream.peek(4)[:4]
     if magic.startswith(_GZIP):
-        stream = GzipFile(fileobj=stream)
-    elif magic == _ZSTD:
-        stream = pyarrow.CompressedInputStream(stream, "zstd")
-    while part := stream.read(_PART):
-        yield part
-
-
-class _Lines:
-    """Splits bytes into lines of limited length and number of bytes."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._largest, self._longest = settings.largest_upload, settings.longest_line
-        self.size = self.number = self.blank = 0
-
-    def split(self, parts: Iterator[bytes]) -> Iterator[bytes]:
-        rest = b""
-        for part in parts:
-            self.size += len(part)
-            if self.size > self._largest:
-                raise TooLargeError(f"file exceeds {self._largest:,} bytes, unpacked")
-            *lines, rest = (rest + part).split(b"\n")
-            yield from (self._counted(line) + b"\n" for line in lines)
-            if len(rest) > self._longest:
-                self._counted(rest)
-        if rest:
-            yield self._counted(rest)
-
-    def _counted(self, line: bytes) -> bytes:
-        self.number += 1
-        if len(line) > self._longest:
-            raise TooLargeError(f"line {self.number}: exceeds {self._longest:,} bytes")
-        if not line.strip():
-            self.blank += 1
-            if self.blank > MOST_BLANK:
-                raise UnusableError(f"more than {MOST_BLANK:,} blank lines")
-        return line
+        return GzipFile(fileobj=stream)
+    if magic == _ZSTD:
+        return BufferedReader(pyarrow.CompressedInputStream(stream, "zstd"), _PART)
+    return stream
 
 
 def _problems(line: bytes, check: CheckRow) -> Iterator[tuple[str, str, Any]]:

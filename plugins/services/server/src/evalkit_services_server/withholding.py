@@ -8,6 +8,7 @@ examples, exact scores and intervals, and counts of pairs. Administrators see al
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,11 @@ _DIGITS = 2
 
 _OF_ROWS = ("unreadable", "unknown", "duplicate", "invalid")
 """What is wrong with a row of predictions, whatever its label is."""
+
+
+def without_paths(text: str) -> str:
+    """Return a text with the names of files in the place of their absolute paths."""
+    return re.sub(r"(?<![\w:/.])/(?:[^\s/:'\"]+/)+", "", text)
 
 
 def is_withheld(access: str, is_administrator: bool) -> bool:

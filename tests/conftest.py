@@ -2,9 +2,13 @@
 
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from evalkit_cli.main import cli
 
 ROOT = Path(__file__).parents[1]
 
@@ -21,6 +25,25 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _git("add", "--all", cwd=folder)
     _git("commit", "--quiet", "--no-verify", "--message", "all", cwd=folder)
     return folder
+
+
+@pytest.fixture
+def run_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+    """Run evalkit as `run_evalkit` does, but in this process, which is sooner."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+        done = CliRunner().invoke(cli, arguments, env=variables, prog_name="evalkit")
+        if not isinstance(done.exception, SystemExit | None):
+            raise done.exception
+        given = ("evalkit", *arguments)
+        return subprocess.CompletedProcess(
+            given, done.exit_code, done.stdout, done.stderr
+        )
+
+    return run
 
 
 _KINDS = ("--cached", "--others", "--exclude-standard")

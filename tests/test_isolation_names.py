@@ -9,9 +9,9 @@ from isolation import METRIC, OURS, Make, Run, error, report, require
 pytestmark = pytest.mark.slow
 
 
-def scored(run_evalkit: Run, dataset: str, *arguments: str) -> dict[str, str]:
+def scored(run_here: Run, dataset: str, *arguments: str) -> dict[str, str]:
     """Evaluate with the default metrics; give their distributions by name."""
-    done = run_evalkit("eval", dataset, "--json", *arguments)
+    done = run_here("eval", dataset, "--json", *arguments)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     [record] = found[:1] if isinstance(found, list) else [found]
@@ -27,16 +27,16 @@ class TestOneNameInTwoDistributions:
     ACCURACY = {"evalkit.metrics": {"accuracy": "Constant"}}
 
     def test_it_is_marked_in_the_list(
-        self, run_evalkit: Run, fake_distribution: Make
+        self, run_here: Run, fake_distribution: Make
     ) -> None:
         fake_distribution(METRIC, self.ACCURACY, name="third-party")
-        done = run_evalkit("list", "metrics", "-v")
+        done = run_here("list", "metrics", "-v")
         assert done.stderr == ""
         marked = [line for line in done.stdout.splitlines() if "(only as " in line]
         (line,) = marked
         assert line.split()[:2] == ["metrics/accuracy", "third-party"]
         assert "(only as accuracy@third-party)" in line
-        found = report(run_evalkit)
+        found = report(run_here)
         assert [
             one["distribution"] for one in found["components"] if one["ambiguous"]
         ] == ["third-party"]
@@ -60,13 +60,13 @@ class TestOneNameInTwoDistributions:
         assert found["metrics/accuracy"] == "third-party"
 
     def test_named_by_a_task_of_ours_it_is_ours(
-        self, run_evalkit: Run, fake_distribution: Make
+        self, run_here: Run, fake_distribution: Make
     ) -> None:
         names = {"accuracy": "Constant", "macro-f1": "Constant"}
         sentiment = {"sentiment": "Nothing"}
         groups = {"evalkit.metrics": names, "evalkit.tasks": sentiment}
         fake_distribution(METRIC, groups, name="aaa-third-party")
-        assert scored(run_evalkit, "sample-sentiment") == {
+        assert scored(run_here, "sample-sentiment") == {
             "tasks/sentiment": "evalkit-tasks-text",
             "metrics/macro-f1": OURS,
             "metrics/accuracy": OURS,
@@ -94,7 +94,7 @@ class TestOneNameInTwoDistributions:
     )
     def test_named_by_a_data_set_it_is_of_its_own_or_a_required_distribution(
         self,
-        run_evalkit: Run,
+        run_here: Run,
         fake_distribution: Make,
         tmp_path: Path,
         owner: str,
@@ -110,25 +110,25 @@ class TestOneNameInTwoDistributions:
             require(fake_distribution(code, rows, name=owner), requirement)
         else:
             require(zzz, requirement)
-        found = scored(run_evalkit, "rows", *self.predictions(tmp_path))
+        found = scored(run_here, "rows", *self.predictions(tmp_path))
         assert found["metrics/twice"] == "zzz"
         assert found["metrics/accuracy"] == "zzz"
 
     def test_named_by_a_data_set_of_neither_it_is_refused(
-        self, run_evalkit: Run, fake_distribution: Make, tmp_path: Path
+        self, run_here: Run, fake_distribution: Make, tmp_path: Path
     ) -> None:
         for name in ("aaa", "zzz"):
             fake_distribution(METRIC, {"evalkit.metrics": {"twice": "M"}}, name=name)
         rows = {"evalkit.datasets": {"rows": "Rows"}}
         fake_distribution(self.DATASET, rows, name="other")
-        message = error(run_evalkit, "eval", "rows", *self.predictions(tmp_path))
+        message = error(run_here, "eval", "rows", *self.predictions(tmp_path))
         assert "twice@aaa or twice@zzz" in message
 
     def test_the_shell_completes_to_what_can_be_used(
-        self, run_evalkit: Run, fake_distribution: Make
+        self, run_here: Run, fake_distribution: Make
     ) -> None:
         fake_distribution(METRIC, self.ACCURACY, name="third-party")
-        done = run_evalkit(
+        done = run_here(
             _EVALKIT_COMPLETE="bash_complete",
             COMP_WORDS="evalkit eval sample-hs -m acc",
             COMP_CWORD="4",
@@ -140,7 +140,7 @@ class TestOneNameInTwoDistributions:
 
 
 def test_a_slow_import_is_not_paid_by_who_does_not_name_the_plugin(
-    run_evalkit: Run, fake_distribution: Make, tmp_path: Path
+    run_here: Run, fake_distribution: Make, tmp_path: Path
 ) -> None:
     mark = tmp_path / "was-imported"
     code = f"import pathlib, time\npathlib.Path({str(mark)!r}).touch()\ntime.sleep(3)\n"
@@ -154,7 +154,7 @@ def test_a_slow_import_is_not_paid_by_who_does_not_name_the_plugin(
         ("show", "metrics/accuracy"),
         ("eval", "sample-sentiment"),
     ):
-        assert run_evalkit(*arguments).returncode == 0
+        assert run_here(*arguments).returncode == 0
         assert not mark.exists(), arguments
-    assert run_evalkit("show", "metrics/slow").returncode == 0
+    assert run_here("show", "metrics/slow").returncode == 0
     assert mark.exists()

@@ -39,6 +39,7 @@ NAMES = sorted(
     for component in find_components().components
     if component.kind == "metrics" and component.name not in NEED_A_MODEL + OF_COLUMNS
 )
+RESOLVER = Resolver(Registry())
 CASES: Mapping[str, Mapping[str, Any]] = {
     **{name: OPTIONS.get(name, {}) for name in NAMES},
     **VARIANTS,
@@ -236,10 +237,9 @@ def assert_same_bits(one: Any, other: Any) -> None:
 
 
 def subjects(name: Any, options: Mapping[str, Any]) -> list[tuple[Subject, Any]]:
-    resolver = Resolver(Registry())
-    bound = resolver.metric(name)
+    bound = RESOLVER.metric(name)
     task = options.get("task")
-    of_task = None if task is None else BoundTask.of(resolver.bind("tasks", task))
+    of_task = None if task is None else BoundTask.of(RESOLVER.bind("tasks", task))
     labels = options.get("labels", of_task and of_task.labels)
     kind = options.get("answer_kind")
     if kind is None and of_task and of_task.answer_kind in bound.answer_kinds:
@@ -295,11 +295,7 @@ def test_tallies_give_the_scores_of_scoring(
             check_subject(subject, source)
 
 
-SUMMED = [
-    name
-    for name in NAMES
-    if not (bound := Resolver(Registry()).metric(name)).has("compute")
-]
+SUMMED = [name for name in NAMES if not RESOLVER.metric(name).has("compute")]
 """The built-in metrics that declare sums."""
 
 WORDS = ("red", "green", "blue", "small", "round", "not")

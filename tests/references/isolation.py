@@ -19,15 +19,15 @@ class Constant(evalkit.Metric):
 """
 
 
-def report(run_evalkit: Run, **variables: str) -> dict[str, Any]:
-    done = run_evalkit("list", "--json", **variables)
+def report(run_here: Run, **variables: str) -> dict[str, Any]:
+    done = run_here("list", "--json", **variables)
     assert (done.returncode, done.stderr) == (0, "")
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
-def error(run_evalkit: Run, *arguments: str, **variables: str) -> str:
-    done = run_evalkit(*arguments, **variables)
+def error(run_here: Run, *arguments: str, **variables: str) -> str:
+    done = run_here(*arguments, **variables)
     assert (done.returncode, done.stdout) == (1, "")
     assert "Traceback" not in done.stderr
     return done.stderr.partition("evalkit: error: ")[2].rstrip("\n")

@@ -18,14 +18,14 @@ from urllib.request import urlopen
 
 import pytest
 from click.testing import CliRunner
-from sqlalchemy import Engine, Table, select
+from sqlalchemy import Engine, Table, select, update
 
 from evalkit.errors import EvalkitError
 from evalkit_cli.main import cli
 from evalkit_services_server import jobs, requests, rounds, tasks
 from evalkit_services_server.boards import board
 from evalkit_services_server.database import connect, insert, migrate, now, writing
-from evalkit_services_server.datasets import sha256_of
+from evalkit_services_server.datasets import of_one_access, sha256_of
 from evalkit_services_server.evaluation import evaluate_job
 from evalkit_services_server.filters import Filters
 from evalkit_services_server.scan import scan
@@ -280,6 +280,17 @@ def test_a_delta_waits_for_the_original_and_names_its_failure(
     Path("x.jsonl").write_text(json.dumps({**row, "input_id": "9", "tags": []}))
     refused = CliRunner().invoke(cli, words)
     assert "input_id is '9', expected the uid of an example" in refused.output
+
+    host.submit(host.add_model("later"), "fairness-reviews", {"1_X": "positive"})
+    assert host.work() == []
+    with writing(host.engine) as connection:
+        all_of_it = update(DATASET).where(of_one_access(2))
+        connection.execute(all_of_it.values(access="labels-private"))
+    install(version="2")
+    again = "perturb it again, as fairness-reviews is of its former version"
+    assert host.scan() == {"reviews": ("added", again)}
+    assert host.column(JOB.c.id, JOB.c.ended.is_(None)) == []
+    assert host.column(DATASET.c.access) == 3 * ["labels-private"]
 
 
 def test_content_that_changes_triggers_nothing_and_a_new_version_does(

@@ -22,6 +22,7 @@ from evalkit_services_server.access import NotFoundError, Principal
 from evalkit_services_server.api_types import ChangedDataset, ChangedRound, ChangedTask
 from evalkit_services_server.boards import board
 from evalkit_services_server.database import reading, writing
+from evalkit_services_server.datasets import of_one_access
 from evalkit_services_server.filters import Filters
 from evalkit_services_server.tables import DATASET, ROUND, SCAN, TASK
 
@@ -225,10 +226,17 @@ def set_round(
 def change_dataset(
     key: Key, change: ChangedDataset, asking: Asking, engine: Database
 ) -> Any:
-    """Change who may see a dataset, or its description."""
+    """Change who may see a dataset, or its description.
+
+    Its versions, and what they were perturbed to, have the same access.
+    """
     access.require(asking, "administer")
     values = change.model_dump(exclude_none=True)
     with writing(engine) as connection:
+        DATASETS.find(connection, asking, key)
+        if "access" in values:
+            of_all = update(DATASET).where(of_one_access(key))
+            connection.execute(of_all.values(access=values.pop("access")))
         if values:
             of_key = DATASET.c.id == key
             connection.execute(update(DATASET).where(of_key).values(values))

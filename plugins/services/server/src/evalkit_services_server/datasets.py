@@ -1,4 +1,4 @@
-"""Datasets that are registered: the installed ones, and those of the settings."""
+"""Datasets that are registered, and those that the store has."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from sqlalchemy import ColumnElement, Connection, RowMapping, func, select
+
 from evalkit import Dataset, Registry, find_components
 from evalkit.catalog import Resolver, data_path
 from evalkit_services_server.settings import Settings
+from evalkit_services_server.tables import DATASET
 
 
 class Registered(NamedTuple):
@@ -35,60 +38,11 @@ def registered(settings: Settings) -> list[Registered]:
     if settings.store.startswith("s3://"):
         bucket = settings.store.removeprefix("s3://").partition("/")[0]
         os.environ.setdefault("EVALKIT_S3_BUCKET", bucket)
-    found = {each.name: each for each in _installed()}
+    installed = (each.name for each in find_components().of_kind("datasets"))
+    found = {name: Registered(name, name) for name in installed}
     for place in settings.datasets:
         found |= {each.name: each for each in _of_function(place)}
     return list(found.values())
-
-
-def registered_source(settings: Settings, name: str) -> str | Dataset:
-    """Return what `evalkit.evaluate` takes for a registered dataset."""
-    sources = {each.name: each.source for each in registered(settings)}
-    return sources.get(name) or name
-
-
-def stored_dataset(
-    settings: Settings, known: str, uri: str, name: str | None = None
-) -> Dataset:
-    """Return a registered dataset that reads its examples from the store.
-
-    Args:
-        settings: See `registered`.
-        known: The name that it is registered by, with parameters.
-        uri: Where its examples, or perturbed ones, are.
-        name: The name that runs give it. Default: the same.
-
-    Returns:
-        The dataset with its own converters, labels, metrics and `evaluate`.
-    """
-    bound = Resolver(Registry()).dataset(registered_source(settings, known))
-    stored: Any = copy(bound.plugin)
-    path = data_path(uri)
-    vars(stored).update(
-        name=file_name(name or known), adapters=(), load=lambda split: path
-    )
-    return cast(Dataset, stored)
-
-
-def file_name(name: str) -> str:
-    """Return a dataset's name with parameters in the form of a name without."""
-    return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
-
-
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file, as hex digits."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def is_sent_by_load(dataset: object) -> bool:
-    """Tell whether a dataset's own `load` sends its examples, as Dynabench's do."""
-    return hasattr(dataset, "_get_data_s3_path")
-
-
-def _installed() -> Iterator[Registered]:
-    for component in find_components().of_kind("datasets"):
-        yield Registered(component.name, component.name)
 
 
 def _of_function(place: str) -> Iterator[Registered]:
@@ -118,3 +72,53 @@ def _refusal(key: Any, dataset: Any) -> str | None:
         return f"{dataset.__name__} is a class, expected an instance of it"
     own = getattr(dataset, "name", None)
     return None if own == key else f"key {key!r} must equal the dataset's name {own!r}"
+
+
+def stored_dataset(
+    settings: Settings, known: str, uri: str, name: str | None = None
+) -> Dataset:
+    """Return a registered dataset that reads its examples from the store.
+
+    Args:
+        settings: See `registered`.
+        known: The name that it is registered by, with parameters.
+        uri: Where its examples, or perturbed ones, are.
+        name: The name that runs give it. Default: the same.
+
+    Returns:
+        The dataset with its own converters, labels, metrics and `evaluate`.
+    """
+    sources = {each.name: each.source for each in registered(settings)}
+    bound = Resolver(Registry()).dataset(sources.get(known) or known)
+    stored: Any = copy(bound.plugin)
+    path, shown = data_path(uri), file_name(name or known)
+    vars(stored).update(name=shown, adapters=(), load=lambda split: path)
+    return cast(Dataset, stored)
+
+
+def newest_version(connection: Connection, name: str) -> RowMapping | None:
+    """Return the row of the newest version of a dataset."""
+    versions = select(DATASET).where(DATASET.c.name == name)
+    newest = versions.order_by(DATASET.c.id.desc()).limit(1)
+    return connection.execute(newest).mappings().first()
+
+
+def of_one_access(dataset: int) -> ColumnElement[bool]:
+    """Choose a dataset with its versions and all that they were perturbed to."""
+    original, own = DATASET.alias(), DATASET.alias()
+    joined = own.outerjoin(original, original.c.id == own.c.parent_id)
+    name = select(func.coalesce(original.c.name, own.c.name)).select_from(joined)
+    name = name.where(own.c.id == dataset)
+    versions = select(original.c.id).where(original.c.name == name.scalar_subquery())
+    return DATASET.c.id.in_(versions) | DATASET.c.parent_id.in_(versions)
+
+
+def file_name(name: str) -> str:
+    """Return a dataset's name with parameters in the form of a name without."""
+    return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, as hex digits."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -138,7 +138,7 @@ def dataset_command(what: str, original: str | None, prefix: str | None) -> None
     The dataset is sent to the store, and all models of its task are evaluated on it.
     """  # noqa: D301, E501 - click reads the backspace
     from evalkit_services_server.perturbed import add_perturbed
-    from evalkit_services_server.scan import add_dataset
+    from evalkit_services_server.scan import ADDED, PRESENT, add_dataset
 
     if (original is None) != (prefix is None):
         raise click.UsageError("--original and --perturb-prefix belong together.")
@@ -147,7 +147,7 @@ def dataset_command(what: str, original: str | None, prefix: str | None) -> None
             outcome = add_dataset(engine, settings, what, what)
         else:
             outcome = add_perturbed(engine, settings, what, original, prefix)
-    if outcome.reason is not None:
+    if outcome.outcome not in (ADDED, PRESENT):
         raise EvalkitError(f"{what}: {outcome.outcome}: {outcome.reason}")
     _show([outcome])
 

@@ -8,15 +8,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, RowMapping, select
+from sqlalchemy import Engine
 
 from evalkit.errors import EvalkitError
 from evalkit_commands_publish import prepare_dataset
 from evalkit_services_server.database import reading, writing
-from evalkit_services_server.datasets import file_name, sha256_of, stored_dataset
+from evalkit_services_server.datasets import (
+    file_name,
+    newest_version,
+    sha256_of,
+    stored_dataset,
+)
 from evalkit_services_server.scan import ADDED, PRESENT, ScanOutcome, add_row, send
 from evalkit_services_server.settings import Settings
-from evalkit_services_server.tables import DATASET
+
+INHERITED = "task_id", "round_id", "access", "board", "languages", "warning"
 
 
 def add_perturbed(
@@ -38,10 +44,15 @@ def add_perturbed(
         EvalkitError: The original is not on this server, the examples are not of it,
             or they cannot be sent.
     """
-    row = _original(engine, original)
+    with reading(engine) as connection:
+        row = newest_version(connection, original)
+    if row is None:
+        raise EvalkitError(f"dataset {original!r} is not on this server")
+    if row["parent_id"] is not None:
+        raise EvalkitError(f"dataset {original!r} is perturbed already")
     name = f"{prefix}-{original}"
     perturbed = stored_dataset(settings, original, path, name)
-    kept = stored_dataset(settings, original, row["uri"], original)
+    kept = stored_dataset(settings, original, row["uri"])
     with tempfile.TemporaryDirectory(prefix="evalkit-perturbed-") as folder:
         staging = Path(folder)
         (staging / "original").mkdir()
@@ -52,27 +63,14 @@ def add_perturbed(
         version = f"{row['version']}-{fingerprint[:8]}"
         sent = sent._replace(facts={**sent.facts, "version": version})
         uri = send(sent, version)
-    inherited = "task_id", "round_id", "access", "board", "languages", "warning"
     values = {
-        **{key: row[key] for key in inherited},
+        **{key: row[key] for key in INHERITED},
         **dict(parent_id=row["id"], perturbation=prefix, name=name, version=version),
         **dict(fingerprint=fingerprint, uri=uri),
     }
     with writing(engine) as connection:
         added = add_row(connection, values)
     return ScanOutcome(name, ADDED if added else PRESENT)
-
-
-def _original(engine: Engine, name: str) -> RowMapping:
-    with reading(engine) as connection:
-        newest = select(DATASET).where(DATASET.c.name == name)
-        newest = newest.order_by(DATASET.c.id.desc()).limit(1)
-        row = connection.execute(newest).mappings().first()
-    if row is None:
-        raise EvalkitError(f"dataset {name!r} is not on this server")
-    if row["parent_id"] is not None:
-        raise EvalkitError(f"dataset {name!r} is perturbed already")
-    return row
 
 
 def _check_originals(path: str, perturbed: Path, name: str, original: Path) -> None:

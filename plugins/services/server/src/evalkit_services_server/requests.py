@@ -7,7 +7,16 @@ import json
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, func, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    func,
+    or_,
+    select,
+    update,
+)
 
 from evalkit_services_server.database import insert, now
 from evalkit_services_server.tables import (
@@ -93,6 +102,23 @@ def request(
     pair = pair.where(~_PENDING) if again else pair
     made = _request(connection, pair, submission, again)
     return made[0] if made else None
+
+
+def end_outdated(connection: Connection, original: str) -> list[str]:
+    """End jobs that wait for a dataset's evaluation, on what it was before.
+
+    Returns:
+        The datasets that were perturbed from a former version.
+    """
+    versions = select(DATASET.c.id).where(DATASET.c.name == original)
+    newest = select(func.max(DATASET.c.id)).where(DATASET.c.name == original)
+    is_outdated = DATASET.c.parent_id.in_(versions.except_(newest))
+    outdated = select(DATASET.c.id).where(is_outdated)
+    waiting = JOB.c.dataset_id.in_(outdated), JOB.c.state == "waiting"
+    reason = f"{original} has a newer version, from which it is to be perturbed again"
+    values = dict(state="failed", ended=now(connection), reason=reason)
+    connection.execute(update(JOB).where(*waiting).values(values))
+    return [*connection.scalars(select(DATASET.c.name).where(is_outdated).distinct())]
 
 
 def waiting_for_predictions(

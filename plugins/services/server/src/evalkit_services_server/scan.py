@@ -25,11 +25,11 @@ from evalkit_commands_publish import Publication, prepare_dataset, publish
 from evalkit_services_server.database import insert, now, reading, writing
 from evalkit_services_server.datasets import (
     file_name,
-    is_sent_by_load,
+    newest_version,
     registered,
     sha256_of,
 )
-from evalkit_services_server.requests import request_all
+from evalkit_services_server.requests import end_outdated, request_all
 from evalkit_services_server.rounds import round_to_join
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import BOARDS, DATASET, SCAN, TASK
@@ -50,6 +50,7 @@ class ScanOutcome(NamedTuple):
     another; `refused`: it could not be loaded or sent; `skipped`: its task is not on
     this server."""
     reason: str | None = None
+    """Why, or what the host is to do next."""
 
 
 def scan(engine: Engine, settings: Settings) -> list[ScanOutcome]:
@@ -58,25 +59,27 @@ def scan(engine: Engine, settings: Settings) -> list[ScanOutcome]:
     Returns:
         An outcome for each, which the table of scans keeps, too.
     """
-    outcomes = []
-    for name, source, reason in registered(settings):
-        if source is None:
-            outcome = ScanOutcome(name, REFUSED, reason)
-        else:
-            outcome = add_dataset(engine, settings, name, source)
-        outcomes.append(outcome)
-        with writing(engine) as connection:
-            connection.execute(delete(SCAN).where(SCAN.c.name == name))
-            row = {**outcome._asdict(), "at": now(connection)}
-            connection.execute(SCAN.insert().values(row))
+    outcomes = [
+        ScanOutcome(name, REFUSED, reason)
+        if source is None
+        else add_dataset(engine, settings, name, source)
+        for name, source, reason in registered(settings)
+    ]
+    with writing(engine) as connection:
+        connection.execute(delete(SCAN))
+        at = now(connection)
+        rows = [{**outcome._asdict(), "at": at} for outcome in outcomes]
+        connection.execute(SCAN.insert(), rows)
     return outcomes
 
 
 def scan_and_log(engine: Engine, settings: Settings) -> None:
-    """Scan the registered datasets, and log those that are refused or changed."""
-    for outcome in scan(engine, settings):
-        if outcome.outcome in (REFUSED, CHANGED):
-            LOG.warning("dataset %s: %s: %s", *outcome)
+    """Scan the registered datasets, and log what is added, refused or changed."""
+    for name, outcome, reason in scan(engine, settings):
+        if outcome not in (PRESENT, SKIPPED):
+            level = logging.INFO if outcome == ADDED else logging.WARNING
+            why = f": {reason}" if reason else ""
+            LOG.log(level, "dataset %s: %s%s", name, outcome, why)
 
 
 def add_dataset(
@@ -89,9 +92,6 @@ def add_dataset(
         settings: They name the store.
         name: The name of its row, with parameters.
         source: What `evalkit.evaluate` takes.
-
-    Returns:
-        What was done.
     """
     resolver = Resolver(Registry())
     try:
@@ -121,13 +121,13 @@ def _send(
             "stay those of the stored content. Raise the version to evaluate the other"
         )
         return ScanOutcome(name, CHANGED, reason)
-    if is_sent_by_load(bound.plugin):
+    if hasattr(bound.plugin, "_get_data_s3_path"):  # as Dynabench's datasets have
         uri = str(bound.call("load", split=bound.default_split))
     else:
         uri = send(publication, bound.version)
     if known is not None:
         return ScanOutcome(name, PRESENT)
-    row = {
+    row: dict[str, Any] = {
         "name": name,
         "version": bound.version,
         "fingerprint": fingerprint,
@@ -136,35 +136,34 @@ def _send(
         "description": bound.description or "",
         "source_url": bound.source_url,
         "warning": bound.content_warning,
-        "access": settings.access,
-        "board": _board(bound.plugin),
     }
-    with writing(engine) as connection:
-        task = task_id(connection, publication.facts["task"])
-        joined = round_to_join(connection, task, bound.round_id)
-        added = add_row(connection, {**row, "task_id": task, "round_id": joined})
-    return ScanOutcome(name, ADDED if added else PRESENT)
-
-
-def _board(dataset: object) -> str:
-    """Return where scores are shown, which Dynabench calls the `access_type`."""
-    given = getattr(dataset, "access_type", None)
+    # Dynabench calls the place of a dataset on the leaderboard its `access_type`
+    given = getattr(bound.plugin, "access_type", None)
     board = str(getattr(given, "value", given))
-    return board if board in BOARDS else "scoring"
+    with writing(engine) as connection:
+        former = newest_version(connection, name)
+        row["access"] = former["access"] if former else settings.access
+        row["board"] = board if board in BOARDS else "scoring"
+        row["task_id"] = task_id(connection, publication.facts["task"])
+        row["round_id"] = round_to_join(connection, row["task_id"], bound.round_id)
+        added = add_row(connection, row)
+        outdated = end_outdated(connection, name) if added else []
+    again = f"perturb it again, as {', '.join(outdated)} is of its former version"
+    return ScanOutcome(name, ADDED if added else PRESENT, again if outdated else None)
 
 
-def add_row(connection: Connection, values: Mapping[str, Any]) -> int | None:
+def add_row(connection: Connection, values: Mapping[str, Any]) -> bool:
     """Add the row of a dataset that is in the store, and request its evaluations.
 
     Returns:
-        The id of the row; None if the version has one already.
+        Whether the version had none.
     """
     row = insert(connection, DATASET).values(**values, added=now(connection))
     made = row.on_conflict_do_nothing(index_elements=["name", "version"])
-    found: int | None = connection.scalar(made.returning(DATASET.c.id))
-    if found is not None:
-        request_all(connection, DATASET.c.id == found)
-    return found
+    key = connection.scalar(made.returning(DATASET.c.id))
+    if key is not None:
+        request_all(connection, DATASET.c.id == key)
+    return key is not None
 
 
 def send(publication: Publication, version: str) -> str:

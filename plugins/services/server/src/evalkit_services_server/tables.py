@@ -110,7 +110,7 @@ DATASET = Table(
     _of("round", optional=True),
     Column("parent_id", Integer, ForeignKey("dataset.id"), index=True),
     Column("name", Text, nullable=False),
-    Column("version", String(64), nullable=False),
+    Column("version", Text, nullable=False),
     Column("fingerprint", Text, nullable=False),
     Column("uri", Text, nullable=False),
     Column("perturbation", Text),
@@ -203,8 +203,8 @@ SCORE = Table(
     "score",
     METADATA,
     Column("run_id", ForeignKey("run.id", ondelete="CASCADE"), primary_key=True),
-    Column("metric", String(256), primary_key=True),
-    Column("tag", String(256), primary_key=True),
+    Column("metric", Text, primary_key=True),
+    Column("tag", Text, primary_key=True),
     Column("n", Integer, nullable=False),
     Column("value", Float),
     Column("ci_low", Float),
@@ -216,7 +216,7 @@ SCORE = Table(
 METRIC = Table(
     "metric",
     METADATA,
-    Column("name", String(256), primary_key=True),
+    Column("name", Text, primary_key=True),
     Column("unit", String(32), nullable=False),
     Column("scale", Float, nullable=False),
     Column("higher_is_better", Boolean),
@@ -227,7 +227,7 @@ BOARD = Table(
     "board",
     METADATA,
     Column("task_id", ForeignKey("task.id", ondelete="CASCADE"), primary_key=True),
-    Column("metric", String(256), primary_key=True),
+    Column("metric", Text, primary_key=True),
     Column("model_id", ForeignKey("model.id", ondelete="CASCADE"), primary_key=True),
     Column(
         "dataset_id", ForeignKey("dataset.id", ondelete="CASCADE"), primary_key=True

@@ -91,9 +91,7 @@ class Site:
         with writing(self.engine) as connection:
             add_task(connection, "sentiment")
             owner = accounts.save_account(connection, "owner")
-            self.token = accounts.create_token(
-                connection, owner, "benchmark", ("read", "submit")
-            )
+            self.token = accounts.create_token(connection, owner, ("read", "submit"))
         scan(self.engine, self.settings)
 
     def start_workers(self) -> subprocess.Popen[bytes]:

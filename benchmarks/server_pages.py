@@ -84,7 +84,7 @@ def fill(engine: Engine, models: int, datasets: int, tags: int) -> str:
         for model_id in _add(connection, MODEL, rows):
             skill = draw.uniform(0.4, 0.95)
             _add_runs(connection, task_id, model_id, data, skill, tags, draw)
-        return create_token(connection, account, "benchmark", ["read", "submit"])
+        return create_token(connection, account, ["read", "submit"])
 
 
 def _add(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> list[int]:

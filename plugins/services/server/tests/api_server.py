@@ -51,7 +51,7 @@ class Server:
                 key = accounts.save_account(connection, name, role=role)
                 scopes = accounts.SCOPES[role]
                 for n, scope in enumerate(scopes, 1):
-                    token = accounts.create_token(connection, key, scope, scopes[:n])
+                    token = accounts.create_token(connection, key, scopes[:n])
                     self.tokens[f"{name} {scope}"] = token
                 self.tokens[name] = token
         assert add_dataset(self.engine, settings, NAME, NAME).outcome == "added"

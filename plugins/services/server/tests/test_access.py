@@ -47,10 +47,6 @@ API_RULES: dict[str, tuple[str, str | None, Any]] = {
     "GET /jobs/{key}": (OWN, "job", None),
     "POST /jobs": (HOST, None, {"model_id": 1, "dataset_id": 1}),
     "GET /account": ("token", None, None),
-    "GET /tokens": ("token", None, None),
-    "GET /tokens/{key}": ("secret", "token", None),
-    "POST /tokens": (LOGIN, None, {"label": "l", "scopes": ["read"]}),
-    "DELETE /tokens/{key}": ("private", "token", None),
 }
 """Of each route: who may ask, whose thing it is asked for, and what is sent."""
 
@@ -84,8 +80,6 @@ EXPECTED = {
     "token": (401, 2, 2, 2, 2),
     LOGIN: (401, 403, 2, 2, 2),
     OWN: (401, 403, 2, 404, 2),
-    "private": (401, 403, 2, 404, 404),
-    "secret": (401, 2, 2, 404, 404),
     HOST: (401, 403, 403, 403, 2),
     "wrong": (401, 401, 401, 401, 401),
 }
@@ -138,10 +132,7 @@ def test_only_who_may_is_answered(things: Things, route: str) -> None:
         path += f"?dataset={server.open}"
     found = []
     for number, asking in enumerate(ASKING):
-        if thing == "token":  # the last route may have ended it
-            server.ask("ada", "POST", "/tokens", json={"label": "l", "scopes": []})
-            keys["token"] = server.ask("ada", "GET", "/tokens").json()[0]["id"]
-        elif route == f"POST {API}/jobs":
+        if route == f"POST {API}/jobs":
             with writing(server.engine) as connection:
                 ended = {"state": "failed", "ended": now(connection)}
                 connection.execute(JOB.update().values(ended))

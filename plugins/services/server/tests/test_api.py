@@ -304,21 +304,6 @@ def test_only_who_guesses_is_locked_out(
     assert elsewhere.post("/login", data=form).status_code == 401
 
 
-def test_a_token_outlives_none_that_it_makes(server: Server) -> None:
-    def add(**values: Any) -> str | None:
-        given = {"label": "l", "scopes": ["read", "submit"], **values}
-        made = server.ask(who, "POST", "/tokens", json=given).json()
-        server.tokens["new"] = made["token"]
-        ends: str | None = server.ask("ada", "GET", "/tokens").json()[0]["expires"]
-        return ends
-
-    who = "ada"
-    assert add() is None
-    first = add(days=1)
-    who = "new"
-    assert first == add() == add(days=9)
-
-
 def test_a_role_that_was_taken_is_taken_from_tokens(server: Server) -> None:
     with writing(server.engine) as connection:
         accounts.save_account(connection, "host", role="submitter")

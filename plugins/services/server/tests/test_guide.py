@@ -163,8 +163,8 @@ def host(
     host = Host(Settings())
     with writing(host.engine) as connection:
         tasks.add_task(connection, "opinion")
-        keys = tasks.TaskChange(input_keys=["uid", "statement"])
-        assert tasks.change_task(connection, "opinion", keys) == []
+        keys = ["uid", "statement"]
+        assert tasks.change_task(connection, "opinion", input_keys=keys) == []
     yield host
     host.engine.dispose()
 
@@ -427,27 +427,27 @@ def test_a_task_is_changed_while_it_runs_and_a_new_metric_scores_all_again(
     for name in ("a", "b"):
         host.submit(host.add_model(name), "reviews", GOOD)
     host.work()
-    refusals = (
-        (tasks.TaskChange("acuracy"), "accuracy"),
-        (tasks.TaskChange(delta_metrics=["mcc"]), "family of perturbations, such as"),
-        (tasks.TaskChange(input_keys=["text"]), "'text' is not a field of the task"),
-        (tasks.TaskChange(weights={"bleu": 1}), "'bleu' is not a metric of the task"),
+    refusals: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"perf_metric": "acuracy"}, "accuracy"),
+        ({"delta_metrics": ["mcc"]}, "family of perturbations, such as"),
+        ({"input_keys": ["text"]}, "'text' is not a field of the task"),
+        ({"weights": {"bleu": 1}}, "'bleu' is not a metric of the task"),
     )
     with writing(host.engine) as connection:
         for change, message in refusals:
             with pytest.raises(EvalkitError, match=message):
-                tasks.change_task(connection, "opinion", change)
-        weighted = tasks.TaskChange(weights={"fairness": 2})
-        assert tasks.change_task(connection, "opinion", weighted) == []
-        changed = tasks.TaskChange(eval_metrics=["mcc"])
-        assert len(tasks.change_task(connection, "opinion", changed)) == 2
+                tasks.change_task(connection, "opinion", **change)
+        weights = {"fairness": 2}
+        assert tasks.change_task(connection, "opinion", weights=weights) == []
+        requested = tasks.change_task(connection, "opinion", eval_metrics=["mcc"])
+        assert len(requested) == 2
     host.work()
     assert host.board(metric="mcc") == {"a": [1.0], "b": [1.0]}
     with (
         pytest.raises(EvalkitError, match="not on this server"),
         writing(host.engine) as connection,
     ):
-        tasks.change_task(connection, "nli", changed)
+        tasks.change_task(connection, "nli", eval_metrics=["mcc"])
 
 
 @pytest.mark.slow
@@ -461,10 +461,9 @@ def test_a_round_takes_data_and_models_while_it_is_open(
     host.work()
     host.add_model("new")
     for state, metric_name, requested in (("closed", "mcc", 1), ("frozen", "f1", 0)):
-        metric = tasks.TaskChange(eval_metrics=[metric_name])
         with writing(host.engine) as connection:
             rounds.set_round(connection, 1, 1, state)
-            found = tasks.change_task(connection, "opinion", metric)
+            found = tasks.change_task(connection, "opinion", eval_metrics=[metric_name])
         assert len(found) == requested
     assert host.work() == ["done"]
     install("late-reviews", round=1)

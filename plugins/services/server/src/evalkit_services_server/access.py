@@ -12,7 +12,6 @@ import ipaddress
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import InterfaceError, OperationalError
@@ -35,7 +34,6 @@ CSRF = "csrf_token"
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 LOGINS_A_MINUTE = 10
-_LOGGED_OUT = "log in, or send a token: Authorization: Bearer …"
 
 FAULTS = (StorageError, OSError, OperationalError, InterfaceError)
 """What the store, the disk or the database raise if they cannot be used."""
@@ -69,6 +67,11 @@ class UnauthenticatedError(RequestError):
 
     status = 401
 
+    def __init__(
+        self, message: str = "log in, or send a token: Authorization: Bearer …"
+    ) -> None:
+        super().__init__(message)
+
 
 class NotFoundError(RequestError):
     """There is no such thing, or none that concerns who asks."""
@@ -95,41 +98,28 @@ class Principal:
     """Who asks.
 
     Attributes:
-        account_id: The account; None for anybody.
+        account_id: The account; 0 for anybody.
         name: Its name.
         scopes: What it may do: `read`, `submit`, `administer`.
         csrf: What the addresses of the session's forms have; None without a session.
-        token_id: The token or session that it used.
-        expires: When that ends; None for never.
+        token_id: The token or session that they used.
     """
 
-    account_id: int | None = None
+    account_id: int = 0
     name: str = ""
     scopes: frozenset[str] = frozenset({"read"})
     csrf: str | None = None
     token_id: int | None = None
-    expires: datetime | None = None
 
     @property
     def is_anonymous(self) -> bool:
         """Whether nobody is logged in."""
-        return self.account_id is None
+        return not self.account_id
 
     @property
     def is_administrator(self) -> bool:
         """Whether everything may be read and changed."""
         return "administer" in self.scopes
-
-    @property
-    def own_id(self) -> int:
-        """The account.
-
-        Raises:
-            UnauthenticatedError: Nobody is logged in.
-        """
-        if self.account_id is None:
-            raise UnauthenticatedError(_LOGGED_OUT)
-        return self.account_id
 
     def owns(self, account_id: int) -> bool:
         """Tell whether something of an account is theirs to read and change."""
@@ -147,18 +137,7 @@ def identify(connection: Connection, token: str) -> Principal | None:
     if row is None:
         return None
     scopes = frozenset(row.scopes).intersection(SCOPES[row.role])
-    return Principal(
-        row.account_id,
-        row.name,
-        scopes,
-        token_id=row.id,
-        expires=row.expires and in_utc(row.expires),
-    )
-
-
-def in_utc(moment: datetime) -> datetime:
-    """Return a moment of the database, which SQLite gives without its zone."""
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return Principal(row.account_id, row.name, scopes, token_id=row.id)
 
 
 def require(principal: Principal, scope: str) -> None:
@@ -171,7 +150,7 @@ def require(principal: Principal, scope: str) -> None:
     if scope in principal.scopes:
         return
     if principal.is_anonymous:
-        raise UnauthenticatedError(_LOGGED_OUT)
+        raise UnauthenticatedError
     raise RequestError(f"scope {scope!r} is required", 403)
 
 

@@ -27,9 +27,6 @@ SCOPES = {
 }
 """What an account of a role may do, and a token of it at most."""
 
-SESSION = "session"
-"""Label of the token in a browser's cookie."""
-
 SESSION_TIME = timedelta(days=7)
 NAME = r"[a-zA-Z0-9._-]{1,64}"
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 12, 256
@@ -73,7 +70,7 @@ def save_account(
     saved = row.on_conflict_do_update(index_elements=["name"], set_=changed)
     key: int = connection.execute(saved.returning(ACCOUNT.c.id)).scalar_one()
     if password is not None:
-        sessions = TOKEN.c.account_id == key, TOKEN.c.label == SESSION
+        sessions = TOKEN.c.account_id == key, TOKEN.c.expires.is_not(None)
         connection.execute(delete(TOKEN).where(*sessions))
     return key
 
@@ -108,30 +105,20 @@ def check_password(connection: Connection, name: str, password: str) -> int | No
 def create_token(
     connection: Connection,
     account_id: int,
-    label: str,
     scopes: Iterable[str],
     expires: datetime | None = None,
 ) -> str:
-    """Add a token of an account, and return it.
-
-    It is stored as a hash, so this is the only time it can be read.
+    """Add a token of an account, and return it; its hash is stored.
 
     Args:
         connection: A transaction that writes.
         account_id: Whose it is.
-        label: What it is for.
         scopes: What it may do: `read`, `submit`, `administer`.
         expires: When it ends; None for never.
     """
     token = f"evalkit_{secrets.token_urlsafe(32)}"
-    values = {
-        "account_id": account_id,
-        "label": label,
-        "digest": digest_of(token),
-        "scopes": sorted(scopes),
-        "created": now(connection),
-        "expires": expires,
-    }
+    values = {"account_id": account_id, "digest": digest_of(token)}
+    values |= {"scopes": sorted(scopes), "expires": expires}
     connection.execute(TOKEN.insert().values(values))
     return token
 
@@ -142,7 +129,7 @@ def open_session(connection: Connection, account_id: int) -> str:
     ended = TOKEN.c.account_id == account_id, TOKEN.c.expires < moment
     connection.execute(delete(TOKEN).where(*ended))
     scopes, expires = SCOPES["administrator"], moment + SESSION_TIME
-    return create_token(connection, account_id, SESSION, scopes, expires)
+    return create_token(connection, account_id, scopes, expires)
 
 
 def digest_of(token: str) -> str:

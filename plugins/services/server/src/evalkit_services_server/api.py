@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from types import GenericAlias
 from typing import Annotated, Any
@@ -18,8 +18,17 @@ from pydantic import AfterValidator, ConfigDict, create_model
 from sqlalchemy import Column, Connection, Engine, Select, Table, func, select, update
 
 from evalkit_services_server import access, exports, rounds, tasks
-from evalkit_services_server.access import NotFoundError, Principal
-from evalkit_services_server.api_types import ChangedDataset, ChangedRound, ChangedTask
+from evalkit_services_server.access import (
+    NotFoundError,
+    Principal,
+    UnauthenticatedError,
+)
+from evalkit_services_server.api_types import (
+    ChangedDataset,
+    ChangedRound,
+    ChangedTask,
+    OwnAccount,
+)
 from evalkit_services_server.boards import board
 from evalkit_services_server.database import reading, writing
 from evalkit_services_server.datasets import of_one_access
@@ -34,7 +43,13 @@ def _engine(request: Request) -> Engine:
     return engine
 
 
-Moment = Annotated[datetime, AfterValidator(access.in_utc)]
+def _in_utc(moment: datetime) -> datetime:
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+Moment = Annotated[datetime, AfterValidator(_in_utc)]
+
+
 Asking = Annotated[Principal, Depends(access.principal)]
 Database = Annotated[Engine, Depends(_engine)]
 Key = Annotated[int, Path(ge=1, le=LARGEST_KEY)]
@@ -182,6 +197,14 @@ for resource in (TASKS, ROUNDS, DATASETS, SCANS):
     resource.offer(router)
 
 
+@router.get("/account", tags=["account"])
+def show_own_account(asking: Asking) -> OwnAccount:
+    """Show the account whose token this is."""
+    if asking.is_anonymous:
+        raise UnauthenticatedError
+    return OwnAccount(name=asking.name, scopes=sorted(asking.scopes))
+
+
 @router.get("/tasks/{code}/board", tags=["tasks"], response_model=dict[str, Any])
 def show_board(request: Request, code: Code, asking: Asking, engine: Database) -> Any:
     """Show the board of a task; the query is that of its page.
@@ -205,8 +228,7 @@ def change_task(
     access.require(asking, "administer")
     with writing(engine) as connection:
         TASKS.find(connection, asking, code)
-        values = tasks.TaskChange(**change.model_dump())
-        tasks.change_task(connection, code, values)
+        tasks.change_task(connection, code, **change.model_dump(exclude_none=True))
         return TASKS.find(connection, asking, code)
 
 

@@ -129,7 +129,6 @@ def add_model(
     """Add a model; one with an endpoint is first asked the task's example."""
     access.require(asking, "submit")
     settings = request.app.state.settings
-    account = asking.own_id
     with reading(engine) as connection:
         task = TASKS.find(connection, asking, given.task)
     endpoint = None
@@ -138,7 +137,7 @@ def add_model(
         endpoint = endpoints.register(given.endpoint, task, settings, may_use_any)
     values = {
         "task_id": task["id"],
-        "account_id": account,
+        "account_id": asking.account_id,
         "name": given.name,
         "endpoint": endpoint,
         "is_trusted": False,

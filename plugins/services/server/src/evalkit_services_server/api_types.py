@@ -103,23 +103,8 @@ class NewJob(_Given):
 class OwnAccount(BaseModel):
     """The account of a token, and what the token may do."""
 
-    id: int
     name: str
     scopes: list[str]
-
-
-class NewToken(_Given):
-    """A token to add."""
-
-    label: Annotated[str, Field(min_length=1, max_length=64, pattern="^[^\\x00]*$")]
-    scopes: list[Literal["read", "submit", "administer"]]
-    days: Annotated[int, Field(ge=1, le=3650)] | None = None
-
-
-class CreatedToken(BaseModel):
-    """A token that was added; it cannot be read again."""
-
-    token: str
 
 
 class Refusal(BaseModel):

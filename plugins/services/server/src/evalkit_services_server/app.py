@@ -14,7 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evalkit.errors import EvalkitError
-from evalkit_services_server import api, api_accounts, api_models, pages
+from evalkit_services_server import api, api_models, pages
 from evalkit_services_server.access import (
     FAULTS,
     SAFE_METHODS,
@@ -67,7 +67,7 @@ def make_app(settings: Settings) -> FastAPI:
     app.state.settings = settings
     app.state.engine = connect(settings)
     app.state.limits = RateLimit()
-    for part in (api, api_models, api_accounts):
+    for part in (api, api_models):
         app.include_router(part.router, prefix=API, responses=REFUSALS)
     app.include_router(pages.router)
     app.add_api_route("/health", health, tags=["health"])

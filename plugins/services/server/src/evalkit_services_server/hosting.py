@@ -38,6 +38,14 @@ def host_command() -> None:
 @host_command.command("account")
 @click.argument("name")
 @click.option("--administrator", is_flag=True, help="Allow changes of everything.")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    type=click.Choice(["read", "submit", "administer"]),
+    default=["read", "submit", "administer"],
+    help="Allow the token only this. Repeatable. Default: all that the account may.",
+)
 @click.option("--close", is_flag=True, help="Delete its password and tokens instead.")
 @click.option(
     "--password",
@@ -45,7 +53,11 @@ def host_command() -> None:
     help="Password for the pages. Default for a new account: ask.",
 )
 def account_command(
-    name: str, administrator: bool, close: bool, password: str | None
+    name: str,
+    administrator: bool,
+    scopes: tuple[str, ...],
+    close: bool,
+    password: str | None,
 ) -> None:
     """Add or change an account, and print a new token of it for the API."""
     from sqlalchemy import select
@@ -67,8 +79,7 @@ def account_command(
         role = "administrator" if administrator else None
         with writing(engine) as connection:
             key = accounts.save_account(connection, name, password, role)
-            scopes = accounts.SCOPES["administrator"]  # of them, those of its role
-            token = accounts.create_token(connection, key, "shell", scopes)
+            token = accounts.create_token(connection, key, scopes)
     if is_known:
         echo(f"account {name!r} exists already: this is a further token", err=True)
     echo(token)
@@ -107,13 +118,18 @@ def task_command(
     """
     from evalkit_services_server.database import writing
     from evalkit_services_server.scan import scan
-    from evalkit_services_server.tasks import TaskChange, add_task, change_task
+    from evalkit_services_server.tasks import add_task, change_task
 
-    change = TaskChange(perf_metric, eval_metric or None, delta_metric or None)
+    chosen = {
+        "perf_metric": perf_metric,
+        "eval_metrics": eval_metric,
+        "delta_metrics": delta_metric,
+    }
+    changes = {key: value for key, value in chosen.items() if value}
     with plugin_output_to_stderr(), _opened(creates=True) as (engine, settings):
         with writing(engine) as connection:
             add_task(connection, name)
-            requested = change_task(connection, name, change)
+            requested = change_task(connection, name, **changes)
         outcomes = scan(engine, settings)
     echo(f"{name}: {len(requested)} evaluations requested")
     _show(outcomes)

@@ -70,12 +70,11 @@ TOKEN = Table(
     METADATA,
     _key(),
     _of("account"),
-    Column("label", String(64), nullable=False),
     Column("digest", String(64), nullable=False, unique=True),
     Column("scopes", JSON, nullable=False),
-    _at("created"),
     _at("expires", optional=True),
 )
+"""Those that end are sessions of browsers."""
 
 TASK = Table(
     "task",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import copy
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Connection, select, update
 
@@ -13,16 +13,6 @@ from evalkit.errors import EvalkitError
 from evalkit_services_server.database import insert
 from evalkit_services_server.requests import request_all
 from evalkit_services_server.tables import TASK
-
-
-class TaskChange(NamedTuple):
-    """New values of a task's row; None leaves one as it is."""
-
-    perf_metric: str | None = None
-    eval_metrics: Sequence[str] | None = None
-    delta_metrics: Sequence[str] | None = None
-    input_keys: Sequence[str] | None = None
-    weights: Mapping[str, float] | None = None
 
 
 def add_task(connection: Connection, name: str) -> int:
@@ -70,8 +60,14 @@ def task_id(connection: Connection, code: str) -> int:
     return int(found)
 
 
-def change_task(connection: Connection, code: str, change: TaskChange) -> list[int]:
+def change_task(connection: Connection, code: str, **changes: Any) -> list[int]:
     """Change a task's row, and request evaluations by metrics that are new.
+
+    Args:
+        connection: A transaction that writes.
+        code: The task.
+        changes: New `perf_metric`, `eval_metrics`, `delta_metrics`, `input_keys` or
+            `weights`.
 
     Returns:
         Ids of the requested jobs: all of the task, if it has a new metric.
@@ -82,8 +78,7 @@ def change_task(connection: Connection, code: str, change: TaskChange) -> list[i
     row = connection.execute(select(TASK).where(TASK.c.code == code)).first()
     if row is None:
         return [task_id(connection, code)]  # raises
-    given = {k: v for k, v in change._asdict().items() if v is not None}
-    values = _checked(given, row._asdict(), _bind(row.component))
+    values = _checked(changes, row._asdict(), _bind(row.component))
     before = _metrics(row._asdict())
     after = _metrics({**row._asdict(), **values})
     if values:

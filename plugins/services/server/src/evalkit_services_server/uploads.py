@@ -98,7 +98,7 @@ async def upload(
         RequestError: Who asks may not upload, or has too many uploads under way.
     """
     access.require(asking, "submit")
-    account, end = asking.own_id, anyio.current_time() + LONGEST_TIME
+    account, end = asking.account_id, anyio.current_time() + LONGEST_TIME
     if _OF_ACCOUNTS[account] >= MOST_OF_ACCOUNT:
         reason = f"{MOST_OF_ACCOUNT} uploads of {asking.name} are under way"
         raise RequestError(reason, 429)
@@ -178,7 +178,7 @@ def _submit(
 ) -> int:
     def find(connection: Connection) -> RowMapping:
         dataset = _find(connection, asking, model_id, dataset_id)
-        _spend(connection, settings, asking.own_id, dataset)
+        _spend(connection, settings, asking.account_id, dataset)
         return dataset
 
     with writing(engine) as connection:

@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import httpx
+import httpx2
 import psutil
 from sqlalchemy import Connection, Engine, Table, insert
 
@@ -152,9 +152,9 @@ def serving(settings: Settings) -> Iterator[tuple[str, psutil.Process]]:
     try:
         for _ in range(200):
             try:
-                httpx.get(f"{address}/health")
+                httpx2.get(f"{address}/health")
                 break
-            except httpx.TransportError:
+            except httpx2.TransportError:
                 time.sleep(0.1)
         yield address, psutil.Process(server.pid)
     finally:
@@ -164,14 +164,14 @@ def serving(settings: Settings) -> Iterator[tuple[str, psutil.Process]]:
 
 def _timed(address: str) -> float:
     start = time.perf_counter()
-    httpx.get(address, timeout=60).raise_for_status()
+    httpx2.get(address, timeout=60).raise_for_status()
     return time.perf_counter() - start
 
 
 def _upload(address: str, token: str, model: int) -> float:
     start = time.perf_counter()
     rows = "".join(f'{{"id": "{n}", "label": "neutral"}}\n' for n in range(ROWS))
-    httpx.post(
+    httpx2.post(
         f"{address}/api/v1/models/{model}/submissions?dataset=1",
         content=rows.encode(),
         headers={"authorization": f"Bearer {token}"},

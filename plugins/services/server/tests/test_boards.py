@@ -1,23 +1,22 @@
-"""Boards: what is ranked, what is not, and what of private datasets is shown."""
+"""Leaderboards: what is ranked, what is not, and what of private datasets is shown."""
 
+import csv
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qs
 
-import numpy as np
 import pytest
+from fastapi.testclient import TestClient
 from sqlalchemy import Connection, Engine, Table, insert, update
 
-from evalkit.errors import DataError
 from evalkit.scoring import Interval, mean_of_intervals
-from evalkit_analysis_ratings import Columns
-from evalkit_analysis_ratings.dynascore import rate_dynascore
 from evalkit_services_server.access import Principal
 from evalkit_services_server.accounts import save_account
 from evalkit_services_server.api import TASKS
-from evalkit_services_server.boards import Board, board
+from evalkit_services_server.app import make_app
+from evalkit_services_server.boards import Board, read_board, write_csv
 from evalkit_services_server.database import now, reading, writing
-from evalkit_services_server.exports import board_csv, board_json
 from evalkit_services_server.filters import Filters
+from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import (
     BOARD,
     DATASET,
@@ -55,7 +54,7 @@ def filled(engine: Engine) -> Engine:
             TASK,
             **dict(code="nli", component="nli", input_keys=["uid"]),
             **dict(perf_metric="accuracy", eval_metrics=["loss"]),
-            **dict(delta_metrics=["fairness"], weights={"accuracy": 4}),
+            **dict(delta_metrics=["fairness"], weights={}),
         )
         for name, up in (("accuracy", True), ("fairness", True), ("loss", False)):
             way = dict(name=name, unit="%", scale=100.0, higher_is_better=up)
@@ -100,17 +99,17 @@ def _add_run(
 def shown(engine: Engine, exact: bool = False, **filters: Any) -> Board:
     with reading(engine) as connection:
         task = TASKS.find(connection, Principal(), "nli")
-        return board(connection, task, Filters(**filters), exact=exact)
+        return read_board(connection, task, Filters(**filters), exact=exact)
 
 
-def ranks(found: Board) -> dict[str, int | None]:
-    return {line.model["name"]: line.total.rank for line in found.lines}
+def ranks(board: Board) -> dict[str, int | None]:
+    return {line.model: line.rank for line in board.models}
 
 
 RANKS: list[tuple[dict[str, Any], dict[str, int | None]]] = [
     ({}, {"beta": 1, "alpha": 2, "gamma": 3, "delta": None}),
     ({"reverse": True}, {"gamma": 3, "alpha": 2, "beta": 1, "delta": None}),
-    ({"weights": {"th": 0.1}}, {"alpha": 1, "beta": 2, "gamma": 3, "delta": None}),
+    ({"w.th": 0.1}, {"alpha": 1, "beta": 2, "gamma": 3, "delta": None}),
     ({"sort": "en"}, {"delta": 1, "alpha": 2, "beta": 3, "gamma": 4}),
     ({"round": (1,)}, {"delta": 1, "alpha": 2, "beta": 3, "gamma": 4}),
     ({"language": ("en",)}, {"delta": 1, "alpha": 2, "beta": 3, "gamma": 4}),
@@ -127,103 +126,100 @@ def test_models_are_ranked_by_what_is_chosen(filled: Engine) -> None:
         assert [*found.items()] == [*expected.items()], filters
 
 
-def test_a_missing_score_is_said_and_never_counts_as_0(filled: Engine) -> None:
-    lines = {line.model["name"]: line for line in shown(filled).lines}
+def test_a_missing_score_has_a_reason_and_never_counts_as_0(filled: Engine) -> None:
+    with writing(filled) as connection:
+        connection.execute(update(TASK).values(weights={"th": 3}))
+    lines = {line.model: line for line in shown(filled).models}
     delta, beta = lines["delta"], lines["beta"]
-    assert (delta.total.number, delta.total.reason) == (None, "1 of 2 scores")
-    assert delta.cells[0].reason == "waiting for predictions"
+    assert (delta.mean.value, delta.mean.reason) == (None, "1 of 2 scores")
+    assert delta.scores[0].reason == "waiting for predictions"
+    assert [column.weight for column in shown(filled, **{"w.th": 2}).columns] == [2, 1]
     parts = [Interval(0.76, 0.82), Interval(0.76, 0.82)]
+    with writing(filled) as connection:
+        connection.execute(update(TASK).values(weights={}))
+    beta = next(line for line in shown(filled).models if line.model == "beta")
     mean = mean_of_intervals([0.8, 0.8], parts)
-    assert beta.total.number is not None
-    assert beta.total.number[:] == pytest.approx((0.8, mean.low, mean.high))
-    assert [lines[name].total.is_tied for name in ("alpha", "gamma")] == [False, False]
-    tied = {x.model["name"]: x.total.is_tied for x in shown(filled, sort="en").lines}
+    found = beta.mean.value, beta.mean.ci_low, beta.mean.ci_high
+    assert found == pytest.approx((0.8, mean.low, mean.high))
+    tied = {line.model: line.may_equal_best for line in shown(filled, sort="en").models}
     assert tied == {"delta": False, "alpha": True, "beta": False, "gamma": False}
 
 
-def test_the_dynascore_counts_deltas_in_the_unit_of_the_main_metric(
-    filled: Engine,
-) -> None:
-    found = shown(filled, sort="dynascore")
-    assert ranks(found) == {"beta": 1, "alpha": 2, "gamma": 3, "delta": None}
-    columns = Columns(
-        ("alpha", "beta", "gamma"),
-        ("accuracy", "fairness"),
-        np.array([[0.75, 0.8, 0.725], [0.8, 0.9, 0.7]]),
-        (True, True),
-        "",
-        [np.inf, np.inf],
-    )
-    rated = rate_dynascore(columns, "accuracy", {"accuracy": 4}, {}).scores
-    for line in found.lines[:3]:
-        assert line.dynascore is not None
-        assert line.dynascore.number is not None
-        expected = rated[line.model["name"]].value
-        assert line.dynascore.number.value == pytest.approx(expected)
-    assert not shown(filled, tag="=tag").has_dynascore
+def test_refused_predictions_link_to_their_run(filled: Engine) -> None:
+    with writing(filled) as connection:
+        job = dict(
+            key="x", metrics=["accuracy"], state="refused", requested=now(connection)
+        )
+        job_id = add(connection, JOB, model_id=4, dataset_id=2, **job)
+        run = dict(folder="/no/x", comparison_key="2", counts={})
+        run_id = add(connection, RUN, job_id=job_id, **run)
+    cell = shown(filled).models[-1].scores[0]
+    assert (cell.run_id, cell.reason) == (run_id, "predictions refused")
 
 
 def test_runs_that_are_not_comparable_are_shown_and_not_ranked(filled: Engine) -> None:
     with writing(filled) as connection:
         connection.execute(update(RUN).where(RUN.c.id == 1).values(comparison_key="x"))
-    found = shown(filled, sort="en")
-    [line] = [line for line in found.lines if line.model["name"] == "alpha"]
-    assert (line.total.rank, line.cells[1].is_apart) == (None, True)
-    assert line.cells[1].number is not None
-    assert found.notices[0].startswith("en: 1 of 4 scores are not comparable")
+    board = shown(filled, sort="en")
+    [line] = [line for line in board.models if line.model == "alpha"]
+    assert (line.rank, line.scores[1].is_comparable) == (None, False)
+    assert line.scores[1].value == 0.9
+    assert board.notices[0].startswith("en: 1 of 4 scores are not comparable")
 
 
 def test_private_datasets_have_rounded_scores_and_no_small_tags(filled: Engine) -> None:
     with writing(filled) as connection:
         connection.execute(update(DATASET).values(access="labels-private"))
     private = shown(filled, dataset=("en",), by="tag")
-    assert private.tags == ["=tag"]
-    number = private.lines[0].cells[0].number
-    assert number is not None
-    assert number[:] == (0.91, 0.87, 0.93)
-    rare = shown(filled, tag="rare").lines[0].cells[0]
-    assert (rare.number, rare.reason) == (None, "withheld below 20 examples")
+    assert private.choices.tags == ["=tag"]
+    cell = private.models[0].scores[0]
+    assert (cell.value, cell.ci_low, cell.ci_high) == (0.91, 0.87, 0.93)
+    assert shown(filled, tag="rare").models[0].scores[0].value is None
     exact = shown(filled, exact=True, dataset=("en",), by="tag")
-    assert exact.tags == ["=tag", "rare"]
-    number = exact.lines[0].cells[0].number
-    assert number is not None
-    assert number.value == 0.91234
+    assert exact.choices.tags == ["=tag", "rare"]
+    assert exact.models[0].scores[0].value == 0.91234
 
 
-def test_exports_have_exact_numbers_and_no_formulas(filled: Engine) -> None:
-    found = shown(filled, dataset=("en",), by="tag")
-    values = [score["value"] for score in board_json(found)["models"][0]["scores"]]
-    assert values == [0.91234] * 3
-    row = board_csv(found).splitlines()[2]
-    assert row.startswith("delta,1,'=tag,en,1,accuracy,0.91234,")
+def test_csv_has_exact_numbers_means_and_no_formulas(filled: Engine) -> None:
+    text = write_csv(shown(filled, dataset=("en",), by="tag"))
+    assert text.splitlines()[2].startswith("delta,1,'=tag,en,1,accuracy,0.91234,")
+    rows = [*csv.DictReader(write_csv(shown(filled)).splitlines())]
+    [mean] = [r for r in rows if (r["model"], r["column"]) == ("alpha", "mean")]
+    assert float(mean["value"]) == pytest.approx(0.75)
+    assert float(mean["ci_low"]) < 0.75 < float(mean["ci_high"])
 
 
-def test_an_address_says_what_a_board_shows() -> None:
+def test_an_address_says_what_a_leaderboard_shows() -> None:
+    weights: Any = {"w.x:y=z": 2.5}
     filters = Filters(
-        tag="a&b", dataset=("x:y=z", "q"), round=(0, 2), weights={"x:y=z": 2.5}, page=3
+        tag="a&b", dataset=("x:y=z", "q"), round=(0, 2), reverse=True, page=3, **weights
     )
-    pairs = parse_qsl(filters.query()[1:])
-    assert Filters.parse([*pairs, ("metric", ""), ("model", "")]) == filters
+    pairs: Any = parse_qs(filters.query()[1:])
+    one = {
+        name: x if name in ("dataset", "round") else x[0] for name, x in pairs.items()
+    }
+    assert Filters(**one, metric="", model="") == filters
 
 
 WRONG = [
-    ([("round", "x")], "round: Input should be a valid integer"),
-    ([("page", "9" * 30)], "page: Input should be less than or equal to 1000000, got"),
-    ([("w.en", "-1")], "w.en: Input should be greater than or equal to 0, got '-1'"),
-    ([("w.en", "nan")], "w.en: Input should be"),
-    ([("by", "model")], "by: Input should be 'dataset' or 'tag', got 'model'"),
-    ([("colour", "x")], "colour: Extra inputs are not permitted, got 'x'"),
-    ([("metric", "bleu")], "metric: the board has no 'bleu'. It has: accuracy, "),
-    ([("dataset", "fr")], "dataset: the board has no 'fr'. It has: th, en"),
-    ([("sort", "fr")], "sort: the board has no 'fr'. It has: model, mean, "),
-    ([("by", "tag")], "by: columns of tags need exactly one dataset"),
+    ("round=x", "round: Input should be a valid integer"),
+    ("page=" + "9" * 30, "page: Input should be less than or equal to 1000000"),
+    ("w.en=-1", "w.en: Input should be greater than or equal to 0"),
+    ("w.en=nan", "w.en: Input should be"),
+    ("by=model", "by: Input should be &#39;dataset&#39; or &#39;tag&#39;"),
+    ("colour=x", "unknown parameter &#39;colour&#39;"),
+    ("metric=bleu", "metric: unknown &#39;bleu&#39;. Known: accuracy, loss"),
+    ("dataset=fr", "dataset: unknown &#39;fr&#39;. Known: th, en"),
+    ("sort=fr", "sort: unknown &#39;fr&#39;. Known: model, mean, "),
+    ("by=tag", "by: columns of tags need exactly one dataset"),
 ]
 
 
-def test_wrong_filters_are_named(filled: Engine) -> None:
-    with reading(filled) as connection:
-        task = TASKS.find(connection, Principal(), "nli")
-        for pairs, message in WRONG:
-            with pytest.raises(DataError) as caught:
-                board(connection, task, Filters.parse(pairs))
-            assert str(caught.value).startswith(message)
+def test_wrong_filters_are_named(filled: Engine, settings: Settings) -> None:
+    app = make_app(settings)
+    client = TestClient(app)
+    for query, message in WRONG:
+        page = client.get(f"/tasks/nli?{query}")
+        assert (page.status_code, message in page.text) == (422, True), page.text
+        assert client.get(f"/api/v1/tasks/nli/board?{query}").status_code == 422
+    app.state.engine.dispose()

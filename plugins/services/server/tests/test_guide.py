@@ -23,7 +23,7 @@ from sqlalchemy import Engine, Table, select, update
 from evalkit.errors import EvalkitError
 from evalkit_cli.main import cli
 from evalkit_services_server import jobs, requests, rounds, tasks
-from evalkit_services_server.boards import board
+from evalkit_services_server.boards import read_board
 from evalkit_services_server.database import connect, insert, migrate, now, writing
 from evalkit_services_server.datasets import of_one_access, sha256_of
 from evalkit_services_server.evaluation import evaluate_job
@@ -134,13 +134,13 @@ class Host:
     def board(self, **filters: Any) -> dict[str, list[Any]]:
         with self.engine.connect() as connection:
             task = connection.execute(select(TASK)).mappings().one()
-            found = board(connection, task, Filters(**filters))
+            board = read_board(connection, task, Filters(**filters), exact=False)
         return {
-            line.model["name"]: [
-                cell.reason if cell.number is None else round(cell.number.value, 3)
-                for cell in line.cells
+            line.model: [
+                cell.reason if cell.value is None else round(cell.value, 3)
+                for cell in line.scores
             ]
-            for line in found.lines
+            for line in board.models
         }
 
 
@@ -431,13 +431,13 @@ def test_a_task_is_changed_while_it_runs_and_a_new_metric_scores_all_again(
         ({"perf_metric": "acuracy"}, "accuracy"),
         ({"delta_metrics": ["mcc"]}, "family of perturbations, such as"),
         ({"input_keys": ["text"]}, "'text' is not a field of the task"),
-        ({"weights": {"bleu": 1}}, "'bleu' is not a metric of the task"),
+        ({"weights": {"bleu": 1}}, "'bleu' is not a dataset of the task"),
     )
     with writing(host.engine) as connection:
         for change, message in refusals:
             with pytest.raises(EvalkitError, match=message):
                 tasks.change_task(connection, "opinion", **change)
-        weights = {"fairness": 2}
+        weights = {"reviews": 2}
         assert tasks.change_task(connection, "opinion", weights=weights) == []
         requested = tasks.change_task(connection, "opinion", eval_metrics=["mcc"])
         assert len(requested) == 2

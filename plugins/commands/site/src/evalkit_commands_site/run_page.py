@@ -8,19 +8,15 @@ from evalkit.errors import EvalkitError
 from evalkit.reporting import count_of
 from evalkit.runs import find_wrong
 from evalkit_commands_report.gathering import gather
-from evalkit_commands_report.intervals import mark_symbols
 from evalkit_commands_report.markup import (
     Child,
     Markup,
     element,
     fragment,
-    raw_element,
-    script_json,
     table,
     without_empty_columns,
 )
-from evalkit_commands_report.numbers import tag_columns
-from evalkit_commands_report.page import SECTIONS
+from evalkit_commands_report.page import embedded
 from evalkit_commands_site.frame import article, section
 from evalkit_commands_site.gathering import (
     Collection,
@@ -41,17 +37,8 @@ def run_content(
     collection: Collection, run: SiteRun, result: Result, examples: int
 ) -> Markup:
     """Return the page of a run, with at most `examples` wrong answers."""
-    [group] = gather([result], None)
-    name = "run"
-    data = script_json({name: tag_columns(group)})
-    return _page(
-        run,
-        mark_symbols(),
-        _related(collection, run),
-        [make(group, name) for make in SECTIONS],
-        _wrong_answers(result, examples),
-        raw_element("script", data, type="application/json", id="evalkit-data"),
-    )
+    related, wrong = _related(collection, run), _wrong_answers(result, examples)
+    return _page(run, related, embedded(gather([result], None)), wrong)
 
 
 def damaged_content(run: SiteRun, why: str) -> Markup:

@@ -17,7 +17,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import AfterValidator, ConfigDict, create_model
 from sqlalchemy import Column, Connection, Engine, Select, Table, func, select, update
 
-from evalkit_services_server import access, exports, rounds, tasks
+from evalkit_services_server import access, rounds, tasks
 from evalkit_services_server.access import (
     NotFoundError,
     Principal,
@@ -29,7 +29,7 @@ from evalkit_services_server.api_types import (
     ChangedTask,
     OwnAccount,
 )
-from evalkit_services_server.boards import board
+from evalkit_services_server.boards import Board, read_board
 from evalkit_services_server.database import reading, writing
 from evalkit_services_server.datasets import of_one_access
 from evalkit_services_server.filters import Filters
@@ -205,19 +205,20 @@ def show_own_account(asking: Asking) -> OwnAccount:
     return OwnAccount(name=asking.name, scopes=sorted(asking.scopes))
 
 
-@router.get("/tasks/{code}/board", tags=["tasks"], response_model=dict[str, Any])
-def show_board(request: Request, code: Code, asking: Asking, engine: Database) -> Any:
-    """Show the board of a task; the query is that of its page.
-
-    Beside `metric`, `tag`, `by`, `dataset`, `round`, `language`, `model`, `sort`,
-    `reverse` and `page`, `w.NAME` is the weight of a dataset or metric.
-    """
+def shown_board(
+    code: Code, asking: Asking, engine: Database, filters: Annotated[Filters, Query()]
+) -> Board:
+    """Return a page of a leaderboard, for its page and the API."""
     access.require(asking, "read")
-    filters = Filters.parse(request.query_params.multi_items())
     with reading(engine) as connection:
         task = TASKS.find(connection, asking, code)
-        found = board(connection, task, filters, exact=asking.is_administrator)
-    return exports.board_json(found)
+        return read_board(connection, task, filters, exact=asking.is_administrator)
+
+
+@router.get("/tasks/{code}/board", tags=["tasks"])
+def show_board(board: Annotated[Board, Depends(shown_board)]) -> Board:
+    """Show the leaderboard of a task. The parameter `w.NAME` is a dataset's weight."""
+    return board
 
 
 @router.patch("/tasks/{code}", response_model=TASKS.answer, tags=["tasks"])

@@ -37,7 +37,6 @@ from evalkit_services_server.tables import (
     MODEL,
     MODEL_KIND,
     RUN,
-    SCORE,
     SUBMISSION,
     TASK,
 )
@@ -101,12 +100,8 @@ def show_scores(key: Key, asking: Asking, engine: Database) -> Any:
     with reading(engine) as connection:
         run = RUNS.find(connection, asking, key)
         scores = listings.run_scores(connection, run, asking)
-    perf = {s["tag"]: s["value"] for s in scores if s["metric"] == run["perf_metric"]}
-    rows = [
-        {c.name: score[c.name] for c in SCORE.c} | score["scale"]._asdict()
-        for score in scores
-    ]
-    return {"perf": perf.pop("", None), "perf_by_tag": perf, "scores": rows}
+    perf = {s.tag: s.value for s in scores if s.metric == run["perf_metric"]}
+    return {"perf": perf.pop("", None), "perf_by_tag": perf, "scores": scores}
 
 
 @router.get("/runs/{key}/problems", response_model=list[Any], tags=["runs"])

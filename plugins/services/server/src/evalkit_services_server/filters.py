@@ -1,74 +1,63 @@
-"""What a board shows, as its address says it."""
+"""What a leaderboard shows, as its address says it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from evalkit.errors import DataError
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 _WEIGHT = "w."
-_LISTS = ("dataset", "round", "language")
+
 _LARGEST = 10**6
 
 
 class Filters(BaseModel):
-    """What a board shows."""
+    """The query of a leaderboard's address. `w.NAME` is the weight of a dataset."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
+    __pydantic_extra__: dict[str, Annotated[float, Field(ge=0, le=1000)]]
 
     metric: str = ""
-    """Name of a metric of the task. Empty for the main one."""
+    """Name of a metric of the task. Default: its main metric."""
     tag: str = ""
-    """Score only the examples with this tag. If columns are tags: their beginning."""
+    """Score only examples with this tag. With `by=tag`, show tags that begin so."""
     by: Literal["dataset", "tag"] = "dataset"
-    """What the columns are: datasets, or tags of one dataset."""
+    """Whether the columns are datasets, or tags of one dataset."""
     dataset: tuple[str, ...] = ()
-    """Keep only these datasets."""
+    """Show only these datasets."""
     round: tuple[Annotated[int, Field(ge=0, le=_LARGEST)], ...] = ()
-    """Keep only datasets of these rounds; 0 are those of none."""
+    """Show only datasets of these rounds. 0 means no round."""
     language: tuple[str, ...] = ()
-    """Keep only datasets in these languages; `en` keeps `en-GB` too."""
+    """Show only datasets in these languages. `en` includes `en-GB`."""
     model: str = ""
-    """Keep only models with this text in their name. Ranks stay the same."""
+    """Show only models with this text in their name. Their ranks stay the same."""
     sort: str = ""
-    """`model`, `mean`, `dynascore` or the name of a column. Empty for the mean."""
+    """`model`, `mean` or the name of a column. Default: `mean`."""
     reverse: bool = False
-    """Whether the worst are first."""
+    """Show the worst first."""
     page: Annotated[int, Field(ge=1, le=_LARGEST)] = 1
     """Number of the page."""
-    weights: dict[str, Annotated[float, Field(ge=0, le=1000)]] = {}
-    """Weights of datasets in the mean, and of metrics in the dynascore."""
 
+    @model_validator(mode="before")
     @classmethod
-    def parse(cls, pairs: Iterable[tuple[str, str]]) -> Self:
-        """Read the query of an address. `w.NAME` is the weight of a dataset or metric.
+    def _leave_out_empty(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Leave out the empty fields of a form, and refuse unknown ones."""
+        for name in values:
+            if name not in cls.model_fields and not name.startswith(_WEIGHT):
+                raise ValueError(f"unknown parameter {name!r}")
+        return {k: value for k, value in values.items() if value not in ("", [""])}
 
-        Raises:
-            DataError: A name is unknown, or a value is not of its kind.
-        """
-        given: dict[str, Any] = {"weights": {}}
-        for name, text in pairs:
-            if name.startswith(_WEIGHT) and text:
-                given["weights"][name.removeprefix(_WEIGHT)] = text
-            elif text:
-                given[name] = (*given.get(name, ()), text) if name in _LISTS else text
-        try:
-            return cls.model_validate(given)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            name = ".".join(map(str, first["loc"][:1]))
-            if name == "weights":
-                name = f"{_WEIGHT}{first['loc'][1]}"
-            rule = f"{name}: {first['msg']}, got {first['input']!r}"
-            raise DataError(rule) from error
+    @property
+    def weights(self) -> dict[str, float]:
+        """Weights of datasets in the mean, by name."""
+        extra = self.__pydantic_extra__
+        return {name.removeprefix(_WEIGHT): weight for name, weight in extra.items()}
 
     def query(self, **changes: Any) -> str:
         """Return the query of the address with some changes, for a link."""
         new = self.model_copy(update=changes).model_dump(exclude_defaults=True)
-        weights = {f"{_WEIGHT}{k}": f"{x:g}" for k, x in new.pop("weights", {}).items()}
-        new = {k: int(x) if x is True else x for k, x in new.items()}
-        return f"?{urlencode(new | weights, doseq=True)}"
+        new = {
+            k: f"{x:g}" if isinstance(x, float | bool) else x for k, x in new.items()
+        }
+        return f"?{urlencode(new, doseq=True)}"

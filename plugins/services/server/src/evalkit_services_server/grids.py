@@ -1,37 +1,33 @@
-"""Scores of all models of a task in the columns of a board, kept while they hold."""
+"""Scores of all models of a task in the columns of a leaderboard."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import lru_cache
 from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy import Connection, Engine, Row, Select, func, select
 
 from evalkit.catalog import metric_of
 from evalkit.errors import EvalkitError
 from evalkit.runs import find_differences
-from evalkit_services_server.ranking import Grid
+from evalkit_services_server.ranking import Floats
 from evalkit_services_server.tables import BOARD, RUN, SCORE
 from evalkit_services_server.withholding import SMALLEST_TAG, round_score
 
 _MOST_KEPT = 64
-"""What is kept: scores of 1 000 models in 50 columns take 2 MB, a page .3 MB."""
-
-_MOST_COMPARED = 1024
+"""Results that are kept: scores of 1 000 models in 50 columns take 2 MB."""
 
 Made = TypeVar("Made")
 
 Place = tuple[int, int]
 """A column and a model, by their numbers."""
 
-_KEPT: WeakKeyDictionary[Engine, OrderedDict[Hashable, Any]] = WeakKeyDictionary()
+_KEPT: WeakKeyDictionary[Engine, dict[Hashable, Any]] = WeakKeyDictionary()
 _LOCK = Lock()
 
 
@@ -43,13 +39,14 @@ class Part(NamedTuple):
     tag: str
     """A tag; empty for all examples."""
     is_withheld: bool
-    """Whether the dataset is private to who asks."""
+    """Whether exact scores are hidden."""
 
 
 class Scores(NamedTuple):
     """The scores of models, in arrays (columns, models)."""
 
-    grid: Grid
+    grid: Floats
+    """Values, and the bounds of their intervals (3, columns, models); nan for none."""
     n: NDArray[np.int64]
     runs: NDArray[np.int64]
     """Ids of the runs; 0 for none."""
@@ -59,55 +56,29 @@ class Scores(NamedTuple):
     """Why a run is not comparable with most of its column."""
 
     @property
-    def ranked(self) -> Grid:
+    def ranked(self) -> Floats:
         """The scores that are comparable with most of their column."""
-        if not self.apart:
-            return self.grid
-        values = self.grid.values.copy()
-        values[tuple(np.array([*self.apart]).T)] = np.nan
-        return self.grid._replace(values=values)
+        grid = self.grid.copy()
+        for place in self.apart:
+            grid[:, *place] = np.nan
+        return grid
 
 
-class _Score(NamedTuple):
-    """A score of a current run."""
+def kept(connection: Connection, key: Hashable, make: Callable[[], Made]) -> Made:
+    """Return what is made of the runs; it is made again if there is another run.
 
-    model: int
-    dataset: int
-    run: int
-    tag: str
-    n: int
-    value: float | None
-    low: float | None
-    high: float | None
-    reason: str | None
-    key: str
-
-
-def kept_while_true(
-    connection: Connection, key: Hashable, make: Callable[[], Made]
-) -> Made:
-    """Return what is made of the database; the key says what it depends on."""
-    with _LOCK:
-        kept = _KEPT.setdefault(connection.engine, OrderedDict())
-        is_kept = key in kept
-        if is_kept:
-            kept.move_to_end(key)
-            made: Made = kept[key]
-    if not is_kept:
-        made = make()
-        with _LOCK:
-            kept[key] = made
-            if len(kept) > _MOST_KEPT:
-                kept.popitem(last=False)
-    return made
-
-
-def count_runs(connection: Connection) -> int:
-    """Return the number of runs: scores change with it alone.
-
-    The newest id is not enough, as PostgreSQL may commit an older one later.
+    Readers of the same scores wait for the first of them, so that they are read once.
     """
-    return connection.scalar(select(func.count()).select_from(RUN)) or 0
+    # the newest id is not enough, as PostgreSQL may commit an older one later
+    state = connection.execute(select(func.count(), func.max(RUN.c.id))).one()
+    key = (*state, key)
+    with _LOCK:
+        known = _KEPT.setdefault(connection.engine, {})
+        made: Made = known.pop(key) if key in known else make()
+        known[key] = made
+        if len(known) > _MOST_KEPT:
+            del known[next(iter(known))]
+    return made
 
 
 def read_scores(
@@ -128,25 +99,28 @@ def read_scores(
     """
 
     def read() -> Scores:
-        scores = _select(connection, task, metric, parts)
         columns = {(part.dataset, part.tag): n for n, part in enumerate(parts)}
         numbers = {model: n for n, model in enumerate(models)}
-        places = [(columns[x.dataset, x.tag], numbers[x.model]) for x in scores]
-        apart = _find_apart(connection, metric, places, scores)
-        return _arrange(parts, len(models), places, scores, apart)
+        scores = {}
+        for row in _select(connection, task, metric, parts):
+            column = columns[row.dataset_id, row.tag]
+            is_small = row.tag and row.n < SMALLEST_TAG
+            if not (is_small and parts[column].is_withheld):
+                scores[column, numbers[row.model_id]] = row
+        apart = _find_apart(connection, metric, scores)
+        return _arrange(parts, len(models), scores, apart)
 
-    key = count_runs(connection), task, metric, *parts, *models
-    return kept_while_true(connection, key, read)
+    return kept(connection, (task, metric, *parts, *models), read)
 
 
 def _select(
     connection: Connection, task: int, metric: str, parts: Sequence[Part]
-) -> list[_Score]:
-    query = (
+) -> Sequence[Row[Any]]:
+    query: Select[Any] = (
         select(
-            *(BOARD.c.model_id, BOARD.c.dataset_id, BOARD.c.run_id, SCORE.c.tag),
-            *(SCORE.c.n, SCORE.c.value, SCORE.c.ci_low, SCORE.c.ci_high),
-            *(SCORE.c.reason, RUN.c.comparison_key),
+            *(SCORE.c.value, SCORE.c.ci_low, SCORE.c.ci_high, SCORE.c.n),
+            *(SCORE.c.tag, SCORE.c.reason, BOARD.c.model_id, BOARD.c.dataset_id),
+            *(BOARD.c.run_id, RUN.c.comparison_key),
         )
         .join(RUN, RUN.c.id == BOARD.c.run_id)
         .join(SCORE, (SCORE.c.run_id == RUN.c.id) & (SCORE.c.metric == BOARD.c.metric))
@@ -154,49 +128,44 @@ def _select(
         .where(BOARD.c.dataset_id.in_({part.dataset for part in parts}))
         .where(SCORE.c.tag.in_({part.tag for part in parts}))
     )
-    return [_Score._make(row) for row in connection.execute(query).all()]
+    return connection.execute(query).all()
 
 
 def _arrange(
     parts: Sequence[Part],
     models: int,
-    places: Sequence[Place],
-    scores: Sequence[_Score],
+    scores: Mapping[Place, Row[Any]],
     apart: Mapping[Place, str],
 ) -> Scores:
     """Put scores into arrays; those of private datasets are rounded."""
-    shape, reasons = (len(parts), models), dict[Place, str]()
-    numbers = np.full((3, *shape), np.nan)
-    n, runs = np.zeros((2, *shape), dtype=np.int64)
-    for place, score in zip(places, scores, strict=True):
-        found: tuple[float | None, ...] = score[5:8]
-        if score.value is None:
-            reasons[place] = score.reason or ""
-        if parts[place[0]].is_withheld:
-            found = tuple(round_score(x) for x in found)
-            if score.tag and score.n < SMALLEST_TAG:
-                found = None, None, None
-                reasons[place] = f"withheld below {SMALLEST_TAG} examples"
-            elif score.value is None:
-                reasons[place] = "withheld"
-        numbers[:, *place] = [math.nan if x is None else x for x in found]
-        n[place], runs[place] = score.n, score.run
-    return Scores(Grid(*numbers), n, runs, reasons, apart)
+    shape = len(parts), models
+    grid, n, runs = np.full((3, *shape), np.nan), *np.zeros((2, *shape), dtype=np.int64)
+    if scores:
+        at = tuple(np.array([*scores]).T)
+        rows = scores.values()
+        grid[:, *at] = np.array([row[:3] for row in rows], dtype=float).T
+        n[at], runs[at] = zip(*((row.n, row.run_id) for row in rows), strict=True)
+    reasons = {
+        place: "withheld" if parts[place[0]].is_withheld else row.reason or ""
+        for place, row in scores.items()
+        if row.value is None
+    }
+    for column, part in enumerate(parts):
+        if part.is_withheld:
+            grid[:, column] = np.vectorize(round_score)(grid[:, column])
+    return Scores(grid, n, runs, reasons, apart)
 
 
 def _find_apart(
-    connection: Connection,
-    metric: str,
-    places: Sequence[Place],
-    scores: Sequence[_Score],
+    connection: Connection, metric: str, scores: Mapping[Place, Row[Any]]
 ) -> dict[Place, str]:
     """Say why runs are not comparable with most of their column."""
-    kinds = [(place[0], x.key) for place, x in zip(places, scores, strict=True)]
-    times = Counter(kinds).most_common()
-    main = {column: (column, key) for (column, key), _ in reversed(times)}
+    kinds = {place: (place[0], row.comparison_key) for place, row in scores.items()}
+    times = Counter(kinds.values()).most_common()
+    main = {kind[0]: kind for kind, _ in reversed(times)}
     if len(main) == len(times):
         return {}
-    runs = {kind: score.run for kind, score in zip(kinds, scores, strict=True)}
+    runs = {kind: scores[place].run_id for place, kind in kinds.items()}
     query = select(RUN.c.id, RUN.c.folder).where(RUN.c.id.in_(runs.values()))
     folders: dict[int, str] = {run: folder for run, folder in connection.execute(query)}
     reasons = {
@@ -204,11 +173,9 @@ def _find_apart(
         for kind, run in runs.items()
         if kind != main[kind[0]]
     }
-    found = zip(places, kinds, strict=True)
-    return {place: why for place, kind in found if (why := reasons.get(kind))}
+    return {place: why for place, kind in kinds.items() if (why := reasons.get(kind))}
 
 
-@lru_cache(maxsize=_MOST_COMPARED)
 def _difference(first: str, second: str, metric: str) -> str:
     """Say why scores of two run folders are not comparable; "" if they are."""
     from evalkit import read_run
@@ -218,8 +185,8 @@ def _difference(first: str, second: str, metric: str) -> str:
     except EvalkitError as error:
         return str(error)
     return "; ".join(
-        str(each)
-        for each in find_differences(one, other)
-        if not each.is_minor
-        and (each.field != "metric" or metric_of(metric, [each.name]))
+        str(difference)
+        for difference in find_differences(one, other)
+        if not difference.is_minor
+        and (difference.field != "metric" or metric_of(metric, [difference.name]))
     )

@@ -11,15 +11,17 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
-from sqlalchemy import delete
+from sqlalchemy import delete, or_
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
 from evalkit.errors import EvalkitError
+from evalkit.runs import Problem
 from evalkit_services_server import access, accounts, api_models, listings, uploads
 from evalkit_services_server.access import (
     NotFoundError,
@@ -28,22 +30,24 @@ from evalkit_services_server.access import (
     UnusableError,
 )
 from evalkit_services_server.api import (
+    DATASETS,
     LARGEST_KEY,
     TASKS,
     Asking,
     Code,
     Database,
     Key,
+    listed,
+    shown_board,
 )
-from evalkit_services_server.api_models import RUNS, Upload
+from evalkit_services_server.api_models import JOBS, MODELS, RUNS, SUBMISSIONS, Upload
 from evalkit_services_server.api_types import NewModel
-from evalkit_services_server.boards import board, state_of
+from evalkit_services_server.boards import Board, read_board, write_csv
 from evalkit_services_server.database import reading, writing
-from evalkit_services_server.exports import board_csv
 from evalkit_services_server.filters import Filters
-from evalkit_services_server.grids import kept_while_true
+from evalkit_services_server.requests import waiting_for_predictions
 from evalkit_services_server.run_pages import make_report, read_problems, read_samples
-from evalkit_services_server.tables import TOKEN
+from evalkit_services_server.tables import DATASET, JOB, MODEL, TASK, TOKEN
 from evalkit_services_server.withholding import is_withheld, shows_inputs
 
 if TYPE_CHECKING:
@@ -56,6 +60,8 @@ _KEY = re.compile("[0-9]{1,9}")
 _EXPORTED = 100_000
 """Models of an export."""
 
+_SHOWN_JOBS = 100
+
 _ASSETS = {
     "style.css": "text/css",
     "htmx.min.js": "text/javascript",
@@ -63,6 +69,7 @@ _ASSETS = {
 }
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+Shown = Annotated[Filters, Query()]
 ChosenKey = Annotated[int | None, Query(ge=1, le=LARGEST_KEY)]
 
 
@@ -78,12 +85,13 @@ class _Page(APIRoute):
             except UnauthenticatedError:
                 back = urlencode({"next": request.url.path})
                 return RedirectResponse(f"/login?{back}", 303)
+            except RequestValidationError as error:
+                first = error.errors()[0]
+                names = [name for name in first["loc"][1:] if isinstance(name, str)]
+                why = ": ".join([*names, first["msg"].removeprefix("Value error, ")])
+                return _explain(request, UnusableError(why))
             except (EvalkitError, *access.FAULTS) as error:
-                status, why = access.explain(error)
-                asking = getattr(request.state, "asking", Principal())
-                fields = {"status": status, "why": why, "error": error}
-                page = _render(request, asking, "error.html", **fields)
-                return HTMLResponse(page.body, status)
+                return _explain(request, error)
 
         return handle_or_explain
 
@@ -116,6 +124,17 @@ def _render(
 ) -> HTMLResponse:
     about = {"asking": asking, "path": request.url.path, **fields}
     return HTMLResponse(templates().get_template(name).render(about))
+
+
+def _explain(request: Request, error: Exception) -> Response:
+    (status, why), path = access.explain(error), request.url.path
+    asking = getattr(request.state, "asking", Principal())
+    back = path.rpartition("/")[0] if request.method == "POST" else ""
+    back = path if request.url.query else back
+    fields = {"status": status, "why": why, "back": back or "/"}
+    fields["problems"] = getattr(error, "problems", ())
+    page = _render(request, asking, "error.html", **fields)
+    return HTMLResponse(page.body, status)
 
 
 @router.get("/static/{name}")
@@ -156,35 +175,26 @@ def show_tasks(request: Request, asking: Asking, engine: Database) -> Response:
 
 @router.get("/tasks/{code}")
 def show_board(
-    request: Request, code: Code, asking: Asking, engine: Database
+    request: Request,
+    asking: Asking,
+    filters: Shown,
+    board: Annotated[Board, Depends(shown_board)],
 ) -> Response:
-    """Show the board of a task; it is made again if something of it has changed."""
-    filters = Filters.parse(request.query_params.multi_items())
-    exact, template = asking.is_administrator, "board_article.html"
-    with reading(engine) as connection:
-        task = TASKS.find(connection, asking, code)
-
-        def make() -> str:
-            found = board(connection, task, filters, exact=exact)
-            return templates().get_template(template).render(board=found)
-
-        key = template, exact, filters.query(), state_of(connection, task)
-        article = kept_while_true(connection, key, make)
-    return _render(request, asking, "board.html", article=article, task=task)
+    """Show the leaderboard of a task."""
+    return _render(request, asking, "board.html", board=board, filters=filters)
 
 
 @router.get("/tasks/{code}/board.csv")
 def export_board(
-    request: Request, code: Code, asking: Asking, engine: Database
+    code: Code, asking: Asking, engine: Database, filters: Shown
 ) -> Response:
-    """Return all models of a board as CSV."""
-    filters = Filters.parse(request.query_params.multi_items())
+    """Return all models of a leaderboard as CSV."""
     exact = asking.is_administrator
     with reading(engine) as connection:
         task = TASKS.find(connection, asking, code)
-        found = board(connection, task, filters, exact=exact, rows=_EXPORTED)
+        board = read_board(connection, task, filters, exact=exact, rows=_EXPORTED)
     headers = {"content-disposition": f'attachment; filename="{code}.csv"'}
-    return Response(board_csv(found), media_type="text/csv", headers=headers)
+    return Response(write_csv(board), media_type="text/csv", headers=headers)
 
 
 @router.get("/models/{key}")
@@ -193,7 +203,27 @@ def show_model(
 ) -> Response:
     """Show a model on all datasets of its task."""
     with reading(engine) as connection:
-        fields = listings.model_page(connection, key, asking)
+        model = MODELS.find(connection, asking, key)
+        task = TASKS.find(connection, asking, model["task"])
+        metrics = [task["perf_metric"], *task["eval_metrics"], *task["delta_metrics"]]
+        datasets = listings.model_scores(connection, model, metrics, asking)
+    takes = asking.owns(model["account_id"]) and model["kind"] == "uploaded"
+    fields = {
+        "model": model,
+        "datasets": datasets,
+        "metrics": [
+            metric
+            for metric in dict.fromkeys(metrics)
+            if any(metric in dataset["scores"] for dataset in datasets)
+        ],
+        "uploadable": [
+            dataset
+            for dataset in datasets
+            if takes
+            and dataset["round_state"] in (None, "open")
+            and dataset["access"] != "inputs-private"
+        ],
+    }
     return _render(request, asking, "model.html", **fields)
 
 
@@ -203,19 +233,25 @@ def show_dataset(
 ) -> Response:
     """Show a dataset, with samples where its access allows."""
     with reading(engine) as connection:
-        fields = listings.dataset_page(connection, key, asking)
-    dataset, exact = fields["dataset"], asking.is_administrator
+        dataset = DATASETS.find(connection, asking, key)
+        task = TASKS.find(connection, asking, dataset["task"])
+        is_related = or_(
+            DATASET.c.name == dataset["name"],
+            DATASET.c.parent_id == key,
+            DATASET.c.id == dataset["parent_id"],
+        )
+        related = listed(connection, DATASETS.rows(asking).where(is_related))
+    exact = asking.is_administrator
     samples, why = list[dict[str, str]](), "The inputs of this dataset are private."
     if shows_inputs(dataset["access"], exact):
         hidden = is_withheld(dataset["access"], exact)
         why = "The labels of this dataset are private." if hidden else ""
         try:
-            keys = fields["task"]["input_keys"]
-            samples = read_samples(dataset, keys, is_withheld=hidden)
+            samples = read_samples(dataset, task["input_keys"], is_withheld=hidden)
         except EvalkitError as error:
             LOG.warning("%s", error)
             why = "The store has no samples at present."
-    fields |= {"samples": samples, "why": why}
+    fields = {"dataset": dataset, "related": related, "samples": samples, "why": why}
     return _render(request, asking, "dataset.html", **fields)
 
 
@@ -225,14 +261,13 @@ def show_run(request: Request, key: Key, asking: Asking, engine: Database) -> Re
     with reading(engine) as connection:
         run = RUNS.find(connection, asking, key)
         scores = listings.run_scores(connection, run, asking)
-    hidden = is_withheld(run["access"], asking.is_administrator)
-    fields = {
-        "report": "" if hidden else make_report(run["folder"]),
-        "problems": read_problems(run["folder"], is_withheld=hidden)
-        if asking.owns(run["account_id"])
-        else [],
-    }
-    return _render(request, asking, "run.html", run=run, scores=scores, **fields)
+    report, problems = "", list[Problem]()
+    if not is_withheld(run["access"], asking.is_administrator):
+        report = make_report(run["folder"])
+    elif asking.owns(run["account_id"]):
+        problems = read_problems(run["folder"], is_withheld=True)
+    fields = {"run": run, "scores": scores, "report": report, "problems": problems}
+    return _render(request, asking, "run.html", **fields)
 
 
 @router.get("/compare")
@@ -251,7 +286,7 @@ def show_comparison(
         chosen = dataset or (runs[0]["dataset_id"] if runs else None)
         choices = listings.comparable_runs(connection, chosen, asking)
     if any(is_withheld(run["access"], exact) for run in runs):
-        why = "Runs on private datasets are not compared, as it would tell labels."
+        why = "Runs on private datasets are not compared, as it would reveal labels."
     elif len(runs) > 1:
         report = make_report(*(run["folder"] for run in runs))
     fields = {"first": first, "second": second, "dataset": chosen, "runs": runs}
@@ -263,8 +298,9 @@ def show_comparison(
 def show_jobs(request: Request, asking: Asking, engine: Database) -> Response:
     """Show the newest jobs of one's own models."""
     access.require(asking, "submit")
+    newest = JOBS.rows(asking).order_by(JOB.c.id.desc()).limit(_SHOWN_JOBS)
     with reading(engine) as connection:
-        jobs = listings.list_jobs(connection, asking)
+        jobs = listed(connection, newest)
     return _render(request, asking, "jobs.html", jobs=jobs)
 
 
@@ -275,7 +311,11 @@ def show_submission(
     """Show how far the evaluation of a submission is."""
     access.require(asking, "submit")
     with reading(engine) as connection:
-        fields = listings.submission_page(connection, key, asking)
+        submission = SUBMISSIONS.find(connection, asking, key)
+        of_key = JOBS.rows(asking).where(JOB.c.submission_id == key)
+        jobs = listed(connection, of_key.order_by(JOB.c.id.desc()))
+    is_running = any(job["ended"] is None for job in jobs)
+    fields = {"submission": submission, "jobs": jobs, "is_running": is_running}
     return _render(request, asking, "submission.html", **fields)
 
 
@@ -283,8 +323,12 @@ def show_submission(
 def show_account(request: Request, asking: Asking, engine: Database) -> Response:
     """Show one's own models, and what they wait for."""
     access.require(asking, "submit")
+    own = MODELS.rows(asking).where(MODEL.c.account_id == asking.account_id)
     with reading(engine) as connection:
-        fields = listings.account_page(connection, asking)
+        models = listed(connection, own.order_by(TASK.c.code, MODEL.c.name))
+        waiting = waiting_for_predictions(connection, asking.account_id)
+        tasks = listings.list_tasks(connection)
+    fields = {"models": models, "waiting": waiting, "tasks": tasks}
     return _render(request, asking, "account.html", **fields)
 
 

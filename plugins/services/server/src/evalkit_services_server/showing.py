@@ -3,47 +3,53 @@
 from __future__ import annotations
 
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from evalkit_services_server.ranking import Number
+from markupsafe import Markup, escape
 
 if TYPE_CHECKING:
-    from evalkit import Score
-    from evalkit_services_server.boards import Scale
+    from evalkit_services_server import boards
+    from evalkit_services_server.listings import ShownScore
+
+    Scale = boards.Scale | boards.Board | ShownScore
+    Score = boards.Cell | ShownScore
 
 _KEPT = 1 << 17
-"""Texts of numbers that are kept: a page has thousands."""
+"""Texts of scores that are kept: a page has thousands."""
 
 
-@cache
-def _blank(unit: str, scale: float) -> Score:
+@lru_cache(maxsize=_KEPT)
+def _texts(
+    unit: str, scale: float, value: float, low: float | None, high: float | None, n: int
+) -> tuple[Markup, Markup]:
+    from evalkit.scoring import Interval
     from evalkit_analysis_ratings import make_score
+    from evalkit_cli.commanding import show_interval, show_value
 
-    return make_score(unit=unit, scale=scale, metric="")
-
-
-def _score(scale: Scale, number: Number, n: int) -> Score:
-    value, low, high = number
-    shown = _blank(scale.unit, scale.scale)
-    return shown._replace(value=value, ci_low=low, ci_high=high, n=n)
-
-
-@lru_cache(maxsize=_KEPT)
-def value(scale: Scale, number: Number, n: int = 0) -> str:
-    """Return a score without its unit."""
-    from evalkit_cli.commanding import show_value
-
-    return show_value(_score(scale, number, n), with_unit=False)
+    ends = Interval(low, high)
+    score = make_score(ends, unit=unit, scale=scale, metric="", value=value, n=n)
+    text = escape(show_value(score, with_unit=False))
+    if low is None or high is None:
+        return text, Markup()
+    return text, Markup(" <small>{}</small>").format(show_interval(score))
 
 
-@lru_cache(maxsize=_KEPT)
-def interval(scale: Scale, number: Number, n: int = 0) -> str:
-    """Return the interval of a score; nothing where there is none."""
-    from evalkit_cli.commanding import show_interval
+def value(scale: Scale, score: Score) -> Markup:
+    """Return a score without its unit, or why there is none."""
+    if score.value is None:
+        reason = score.reason or "no score"
+        return Markup('<small class="none">{}</small>').format(reason)
+    ends = score.ci_low, score.ci_high
+    return _texts(scale.unit, scale.scale, score.value, *ends, score.n)[0]
 
-    has_ends = number.low is not None and number.high is not None
-    return show_interval(_score(scale, number, n)) if has_ends else ""
+
+def interval(scale: Scale, score: Score) -> Markup:
+    """Return the interval of a score; empty where there is none."""
+    if score.value is None:
+        return Markup()
+    ends = score.ci_low, score.ci_high
+    return _texts(scale.unit, scale.scale, score.value, *ends, score.n)[1]
 
 
 def moment(at: datetime | None) -> str:

@@ -12,7 +12,7 @@ from evalkit.catalog import BoundTask, Registry, Resolver, is_component_name
 from evalkit.errors import EvalkitError
 from evalkit_services_server.database import insert
 from evalkit_services_server.requests import request_all
-from evalkit_services_server.tables import TASK
+from evalkit_services_server.tables import DATASET, TASK
 
 
 def add_task(connection: Connection, name: str) -> int:
@@ -78,7 +78,10 @@ def change_task(connection: Connection, code: str, **changes: Any) -> list[int]:
     row = connection.execute(select(TASK).where(TASK.c.code == code)).first()
     if row is None:
         return [task_id(connection, code)]  # raises
-    values = _checked(changes, row._asdict(), _bind(row.component))
+    values = _checked(changes, _bind(row.component))
+    of_task = select(DATASET.c.name).where(DATASET.c.task_id == row.id)
+    for name in set(changes.get("weights", ())).difference(connection.scalars(of_task)):
+        raise EvalkitError(f"weights: {name!r} is not a dataset of the task")
     before = _metrics(row._asdict())
     after = _metrics({**row._asdict(), **values})
     if values:
@@ -94,9 +97,7 @@ def _bind(name: str) -> BoundTask:
     return BoundTask.of(Resolver(Registry()).bind("tasks", name))
 
 
-def _checked(
-    values: Mapping[str, Any], row: Mapping[str, Any], task: BoundTask
-) -> dict[str, Any]:
+def _checked(values: Mapping[str, Any], task: BoundTask) -> dict[str, Any]:
     """Return new values with metrics as runs name them; refuse those without sense."""
     resolver, checked = Resolver(Registry()), dict(values)
     if "perf_metric" in values:
@@ -118,8 +119,4 @@ def _checked(
                 f"input key {key!r} is not a field of the task {task.component.name}: "
                 f"{', '.join(sorted(keys))}"
             )
-    known = {**row, **checked}
-    for name in values.get("weights", ()):
-        if name not in _metrics(known) | {*known["delta_metrics"]}:
-            raise EvalkitError(f"weights: {name!r} is not a metric of the task")
     return checked

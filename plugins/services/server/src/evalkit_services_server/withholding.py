@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evalkit.runs import Problem
+    from evalkit_services_server.listings import ShownScore
 
 SMALLEST_TAG = 20
 """Number of examples from which a tag of a private dataset has a score."""
@@ -51,23 +53,22 @@ def round_score(value: float | None) -> float | None:
     return round(value, min(_DIGITS, digits))
 
 
-def withhold_scores(scores: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return rows of the table `score` as they are shown of a private dataset.
+def withhold_scores(scores: Iterable[ShownScore]) -> list[ShownScore]:
+    """Return scores as they are shown of a private dataset.
 
     Tags of few examples are left out. The others have rounded numbers, and no
     reason, as it may quote an example.
     """
     return [
-        {
-            **score,
-            **{
-                name: round_score(score[name])
-                for name in ("value", "ci_low", "ci_high")
-            },
-            "reason": score["reason"] and "withheld",
-        }
+        replace(
+            score,
+            value=round_score(score.value),
+            ci_low=round_score(score.ci_low),
+            ci_high=round_score(score.ci_high),
+            reason=score.reason and "withheld",
+        )
         for score in scores
-        if not score["tag"] or score["n"] >= SMALLEST_TAG
+        if not score.tag or score.n >= SMALLEST_TAG
     ]
 
 

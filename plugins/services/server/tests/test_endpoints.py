@@ -119,6 +119,8 @@ def test_its_answer_is_checked(
         ("https://[::ffff:10.0.0.1]/", "not a public"),
         ("https://[64:ff9b::a00:1]/", "not a public"),
         ("https://[fd00::1]/", "not a public"),
+        ("https://[fec0::1]/", "not a public"),
+        ("https://[2002:a00:1::]/", "not a public"),
         ("https://100.64.0.1/", "not a public"),
         ("https://224.0.0.1/", "not a public"),
         ("https://0.0.0.0/", "not a public"),

@@ -7,7 +7,7 @@ import json
 import re
 import socket
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from evalkit_services_server.settings import Settings
 from evalkit_services_server.tasks import asked_task
 
 if TYPE_CHECKING:
+    from evalkit import Violation
     from evalkit_services_server.api_types import Endpoint
 
 FIRST_ANSWER = 60.0
@@ -55,7 +56,9 @@ def register(
     if not is_administrator:
         if given.key_variable is not None:
             raise RequestError("key_variable: only administrators name keys", 403)
-        if not _is_listed(given.url, settings):
+        parts = _split(given.url)
+        names = {parts.netloc.removesuffix(":443"), f"{parts.scheme}://{parts.netloc}"}
+        if names.isdisjoint(settings.endpoints):
             raise RequestError("url: the host has not allowed this address", 403)
     url, key = _PARAMETERS[given.api]
     parameters = {url: given.url, key: given.key_variable, "model": given.model}
@@ -79,7 +82,7 @@ def _problem_of_example(
     from pydantic import ValidationError
 
     from evalkit.catalog import BoundTask, Registry, Resolver
-    from evalkit.reporting import describe
+    from evalkit.reporting import describe, from_assertion, from_pydantic
     from evalkit_models_base import predict
     from evalkit_models_base.settings import Asked
 
@@ -95,16 +98,15 @@ def _problem_of_example(
     if row.get("error") is not None:
         return str(row["error"])
     offered = {"response": row, "example": example, "data": example}
+    found: Sequence[Violation] = ()
     try:
         bound.validate_output(row, bound.labels)
-        if not bound.has("verify_response"):
-            return None
-        found = bound.call("verify_response", labels=bound.labels, **offered)
+        if bound.has("verify_response"):
+            found = bound.call("verify_response", labels=bound.labels, **offered)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        found = from_pydantic(error)
     except AssertionError as error:
-        return str(error) or "verify_response refuses it"
+        found = [from_assertion(error)]
     return describe(found) if found else None
 
 
@@ -171,14 +173,13 @@ def _resolve_watched(host: Any, *arguments: Any, **options: Any) -> Any:
 
 def _is_public(address: str) -> bool:
     found = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(found, ipaddress.IPv6Address):
-        inner = found.ipv4_mapped or found.sixtofour
-        if inner is not None or found in _OF_IPV4:
-            return False
-    return found.is_global and not found.is_multicast
+    if isinstance(found, ipaddress.IPv6Address) and found not in _UNICAST:
+        return False  # forms of IPv4, and what is of one site or link
+    is_ipv4_inside = getattr(found, "sixtofour", None) is not None
+    return found.is_global and not found.is_multicast and not is_ipv4_inside
 
 
-_OF_IPV4 = ipaddress.ip_network("64:ff9b::/96")
+_UNICAST = ipaddress.ip_network("2000::/3")
 
 
 def _split(url: str) -> SplitResult:
@@ -188,18 +189,9 @@ def _split(url: str) -> SplitResult:
         is_plain = re.fullmatch("[a-z0-9.:-]+", parts.hostname or "") is not None
         is_whole = is_plain and parts.port != 0
     except ValueError:
-        raise EvalkitError("url: not an address") from None
+        raise UnusableError("url: not an address") from None
     if not is_whole or parts.username is not None or parts.query or parts.fragment:
-        raise EvalkitError(
+        raise UnusableError(
             "url: expected scheme, host and path, without user, query and fragment"
         )
     return parts
-
-
-def _is_listed(url: str, settings: Settings) -> bool:
-    try:
-        parts = _split(url)
-    except EvalkitError as error:
-        raise UnusableError(str(error)) from error
-    names = parts.netloc.removesuffix(":443"), f"{parts.scheme}://{parts.netloc}"
-    return any(name in settings.endpoints for name in names)

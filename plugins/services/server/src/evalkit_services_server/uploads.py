@@ -10,7 +10,7 @@ import codecs
 import hashlib
 import zlib
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 from gzip import GzipFile
 from io import BufferedReader, RawIOBase
@@ -28,10 +28,11 @@ from sqlalchemy import Connection, Engine, RowMapping, select
 from starlette.requests import Request
 from starlette.types import Message
 
+from evalkit import Violation
 from evalkit.catalog import Bound, BoundTask, Registry, Resolver
 from evalkit.errors import EvalkitError
 from evalkit.places import join, put
-from evalkit.reporting import count_of
+from evalkit.reporting import count_of, from_pydantic, shorten
 from evalkit_services_server import access, requests
 from evalkit_services_server.access import (
     NotFoundError,
@@ -69,6 +70,7 @@ SILENCE, LONGEST_TIME = 60.0, 3600.0
 _UPLOADS = anyio.CapacityLimiter(MOST_UPLOADS)
 _OF_ACCOUNTS = Counter[int]()
 _PART = 1 << 20
+_LONGEST_VALUE = 200
 _ID_KEYS = ("id", "uid", "_index_")
 _BESIDE = ("uid", "_index_", "_replication_", "finish_reason", "thinking")
 """Fields beside the id that a task need not declare."""
@@ -78,8 +80,8 @@ _OTHER_SHAPES = ("error", "responses")
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
-CheckRow = Callable[[dict[str, Any]], Iterator[tuple[str, str, Any]]]
-"""Gives the field, rule and value of what a row breaks."""
+CheckRow = Callable[[dict[str, Any]], Sequence[Violation]]
+"""Gives what a row breaks."""
 
 
 class Received(NamedTuple):
@@ -252,40 +254,28 @@ def _row_check(settings: Settings, dataset: RowMapping) -> CheckRow:
             name, uri = dataset["name"], dataset["uri"]
             own.append(resolver.dataset(stored_dataset(settings, name, uri, name)))
     except EvalkitError:
-        return _no_problem
-    if any(each.has("adapt_response") or _extracts(each) for each in own):
-        return _no_problem
+        return lambda _row: []
+    if any(x.has("adapt_response") or x.attributes.get("extract") for x in own):
+        return lambda _row: []
     has_own_labels = any(getattr(each, "labels", None) for each in own[1:])
     labels = None if has_own_labels else task.labels
     fields = task.Output.model_fields
     declared = {*fields, *(each.validation_alias for each in fields.values())}
+    undeclared = {name for name in _BESIDE if name not in declared}
 
-    def check(row: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    def check(row: dict[str, Any]) -> Sequence[Violation]:
         if any(name in row for name in _OTHER_SHAPES):
-            return
-        undeclared = {name for name in _BESIDE if name not in declared}
-        row = {name: row[name] for name in row if name not in undeclared}
+            return ()
+        output = {name: row[name] for name in row if name not in undeclared}
         try:
-            task.validate_output(row, labels)
+            task.validate_output(output, labels)
         except ValidationError as error:
             if (count := error.error_count()) > MOST_PROBLEMS:
-                yield "(row)", f"has {count:,} problems", None
-                return
-            for found in error.errors(include_url=False, include_context=False):
-                field = ".".join(map(str, found["loc"])) or "(row)"
-                is_missing = found["type"] == "missing"
-                rule = "is required" if is_missing else found["msg"]
-                yield field, rule, None if is_missing else found["input"]
+                return [Violation("(row)", f"has {count:,} problems")]
+            return from_pydantic(error)
+        return ()
 
     return check
-
-
-def _extracts(bound: Bound) -> bool:
-    return bound.attributes.get("extract") is not None
-
-
-def _no_problem(_row: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    return iter(())
 
 
 def receive(file: Any, path: Path, check: CheckRow) -> Received:
@@ -311,8 +301,9 @@ def receive(file: Any, path: Path, check: CheckRow) -> Received:
                 if number == 1:
                     line = line.removeprefix(codecs.BOM_UTF8)
                 for field, rule, value in _problems(line, check):
+                    text = None if value is None else shorten(value, _LONGEST_VALUE)
                     problem = {"line": number, "field": field, "rule": rule}
-                    problems.append({**problem, "value": _shown(value)})
+                    problems.append({**problem, "value": text})
                 if len(problems) >= MOST_PROBLEMS:
                     break
     except (EOFError, zlib.error, OSError) as error:
@@ -354,29 +345,19 @@ def _unpacked(file: Any) -> Any:
     return stream
 
 
-def _problems(line: bytes, check: CheckRow) -> Iterator[tuple[str, str, Any]]:
-    if not line.strip():
-        return
+def _problems(line: bytes, check: CheckRow) -> Sequence[Violation]:
+    if line.isspace():
+        return ()
     try:
         row = from_json(line, allow_inf_nan=False)
     except ValueError as error:
-        yield "(row)", f"invalid JSON: {error}", None
-        return
+        return [Violation("(row)", f"invalid JSON: {error}")]
     if not isinstance(row, dict):
-        yield "(row)", "must be a JSON object", row
-        return
+        return [Violation("(row)", "must be a JSON object", row)]
     key = next((key for key in _ID_KEYS if key in row), None)
-    uid = row.get(key) if key else None
     if key is None:
-        yield "id", "is required", None
-    elif uid == "" or isinstance(uid, bool) or not isinstance(uid, str | int):
-        yield key, "must be a non-empty text or an integer", uid
-    else:
-        yield from check({**row, "id": str(uid)})
-
-
-def _shown(value: Any) -> str | None:
-    if value is None:
-        return None
-    text = repr(value)
-    return text if len(text) <= 200 else f"{text[:100]} … {text[-100:]}"
+        return [Violation("id", "is required")]
+    uid = row[key]
+    if uid == "" or isinstance(uid, bool) or not isinstance(uid, str | int):
+        return [Violation(key, "must be a non-empty text or an integer", uid)]
+    return check({**row, "id": str(uid)})

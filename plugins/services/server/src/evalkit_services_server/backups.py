@@ -27,14 +27,9 @@ DUMP, MANIFEST = "database.dump", "store.json"
 
 
 def backup(engine: Engine, folder: Path) -> int:
-    """Write a backup to a new folder, while the server and its workers run.
+    """Write a backup to a new folder, and return the number of files in the manifest.
 
-    Returns:
-        How many files of the store the manifest names.
-
-    Raises:
-        EvalkitError: The database cannot be dumped, the folder exists, or a file of
-            the store is missing.
+    The server and its workers may run meanwhile.
     """
     try:
         folder.mkdir(parents=True)
@@ -48,14 +43,7 @@ def backup(engine: Engine, folder: Path) -> int:
 
 
 def restore(engine: Engine, folder: Path) -> list[str]:
-    """Restore a backup into an empty database; the store must be where it was.
-
-    Returns:
-        What is wrong with the store, a sentence for each file.
-
-    Raises:
-        EvalkitError: The database has tables, or there is no backup that can be read.
-    """
+    """Restore a backup into an empty database, and say what is wrong with the store."""
     if not (folder / DUMP).is_file() or not (folder / MANIFEST).is_file():
         raise EvalkitError(f"{folder}: not a backup ({DUMP} or {MANIFEST} is missing)")
     with engine.connect() as connection:

@@ -26,10 +26,10 @@ def serve_command(with_worker: bool) -> None:
     from evalkit_services_server.settings import Settings
     from evalkit_services_server.workers import work
 
-    logging.basicConfig(level=logging.INFO)
     settings = Settings()
     engine = connect(settings)
     migrate(engine)
+    logging.basicConfig(level=logging.INFO)
     host, port = settings.host, settings.port
     config = uvicorn.Config(make_app(settings), host, port, server_header=False)
     server = uvicorn.Server(config)

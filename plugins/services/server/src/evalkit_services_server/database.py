@@ -18,14 +18,7 @@ from evalkit_services_server.settings import Settings
 
 
 def connect(settings: Settings) -> Engine:
-    """Return the pool of connections to the database.
-
-    Args:
-        settings: They name the database.
-
-    Returns:
-        The pool; a lost connection is replaced when it is next used.
-    """
+    """Return the pool of connections; one that is lost is replaced at its next use."""
     if not settings.is_sqlite:
         return create_engine(settings.database, pool_pre_ping=True)
     engine = create_engine(settings.database, connect_args={"timeout": 60})

@@ -77,16 +77,13 @@ def _refusal(key: Any, dataset: Any) -> str | None:
 def stored_dataset(
     settings: Settings, known: str, uri: str, name: str | None = None
 ) -> Dataset:
-    """Return a registered dataset that reads its examples from the store.
+    """Return a dataset with its own converters and labels that reads from the store.
 
     Args:
         settings: See `registered`.
         known: The name that it is registered by, with parameters.
         uri: Where its examples, or perturbed ones, are.
         name: The name that runs give it. Default: the same.
-
-    Returns:
-        The dataset with its own converters, labels, metrics and `evaluate`.
     """
     sources = {each.name: each.source for each in registered(settings)}
     bound = Resolver(Registry()).dataset(sources.get(known) or known)

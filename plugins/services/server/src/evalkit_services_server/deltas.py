@@ -60,9 +60,6 @@ def delta_rows(
 
     Returns:
         A row for all examples and for each tag, or a row with the reason for no delta.
-
-    Raises:
-        EvalkitError: The perturbed examples are not of the original dataset.
     """
     from evalkit import read_run
     from evalkit_analysis_robustness import evaluate_perturbed, find_effects

@@ -32,8 +32,7 @@ from evalkit_services_server.database import insert, reading, writing
 from evalkit_services_server.datasets import stored_dataset
 from evalkit_services_server.deltas import SCALE, delta_rows, last_job, score_row
 from evalkit_services_server.endpoints import guarded
-from evalkit_services_server.heartbeats import Heartbeat
-from evalkit_services_server.jobs import Claim
+from evalkit_services_server.jobs import Claim, Heartbeat
 from evalkit_services_server.requests import request_perturbed
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import (
@@ -88,11 +87,9 @@ class LostError(Exception):
 def evaluate_job(
     claim: Claim, settings: Settings, engine: Engine, stopping: Event
 ) -> str:
-    """Evaluate a job, and record what came of it.
+    """Evaluate a job, record what came of it, and return its state.
 
-    Returns:
-        The state of the job: `done`, `refused`, `failed`, or `waiting` if it is tried
-        again or another attempt holds it.
+    It is `waiting` if the job is tried again, or if another attempt holds it.
     """
     with Heartbeat(engine, claim, settings.lease, stopping) as heartbeat:
         try:
@@ -213,9 +210,6 @@ def ask(
     """Ask a model about the examples of a dataset, and write its answers to a file.
 
     Replies are never taken from the cache: the scores are of what the model says now.
-
-    Raises:
-        UnavailableError: The model cannot be asked.
     """
     endpoint = subject.model["endpoint"]
     reference = f"{endpoint['model']}:{json.dumps(endpoint['parameters'])}"

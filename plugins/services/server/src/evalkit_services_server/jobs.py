@@ -7,8 +7,10 @@ the former attempt still writes is refused.
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
-from typing import NamedTuple
+from threading import Event, Thread
+from typing import NamedTuple, Self
 
 from sqlalchemy import (
     ColumnElement,
@@ -19,10 +21,17 @@ from sqlalchemy import (
     select,
     update,
 )
+from sqlalchemy.exc import SQLAlchemyError
 
+from evalkit.errors import CancelledError
 from evalkit_services_server.database import now, writing
 from evalkit_services_server.tables import DATASET, JOB
 from evalkit_services_server.withholding import without_paths
+
+LOG = logging.getLogger(__name__)
+
+BEATS = 4
+"""Signs of life in a lease."""
 
 MOST_FAILURES = 5
 """Attempts that may lose their worker, or find the model away, before the job fails."""
@@ -53,10 +62,7 @@ class Claim(NamedTuple):
 def claim(engine: Engine, worker: str, lease: float) -> Claim | None:
     """Take the oldest job that waits, or whose worker gave no sign of life.
 
-    Args:
-        engine: The database.
-        worker: Name of the worker.
-        lease: Seconds for which the job is held.
+    The worker holds it for `lease` seconds.
     """
     with writing(engine) as connection:
         moment = now(connection)
@@ -106,32 +112,56 @@ def _claim(job: RowMapping, attempt: int) -> Claim:
 def beat(
     engine: Engine, claim: Claim, lease: float, text: str, share: float | None
 ) -> bool:
-    """Extend the lease of a job, and tell whether it is still held.
-
-    Args:
-        engine: The database.
-        claim: The attempt.
-        lease: Seconds from now for which the job is held.
-        text: What is being done.
-        share: Share of it that is done, 0 to 1.
-    """
+    """Extend a lease, say what is being done, and tell whether the job is held."""
     with writing(engine) as connection:
         until = now(connection) + timedelta(seconds=lease)
         changes = dict(leased_until=until, progress=text, share=share)
         return _change(connection, claim.is_held, **changes)
 
 
+class Heartbeat:
+    """Extends the lease of a job, of some seconds, until the block ends."""
+
+    def __init__(
+        self, engine: Engine, claim: Claim, lease: float, stopping: Event
+    ) -> None:
+        self._engine, self._claim, self._lease = engine, claim, lease
+        self._report: tuple[str, float | None] = "starting", None
+        self._stopping, self._ended, self._lost = stopping, Event(), Event()
+        self._thread = Thread(target=self._beat, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def report(self, text: str, share: float | None) -> None:
+        """Take what is being done, for the next sign of life.
+
+        Raises:
+            CancelledError: Another attempt holds the job, or the worker is to stop.
+        """
+        self._report = text, share
+        if self._lost.is_set() or self._stopping.is_set():
+            raise CancelledError(f"the evaluation of job {self._claim.name} ended")
+
+    def _beat(self) -> None:
+        claim, lease = self._claim, self._lease
+        while not self._lost.is_set() and not self._ended.wait(lease / BEATS):
+            try:
+                if not beat(self._engine, claim, lease, *self._report):
+                    self._lost.set()
+            except SQLAlchemyError as error:  # the end of the job finds out
+                LOG.warning("job %s gave no sign of life: %s", claim.name, error)
+
+
 def end(connection: Connection, claim: Claim, state: str, reason: str | None) -> bool:
-    """End a job in the transaction that records what came of it.
+    """End a job in the transaction that records its result; tell whether it was held.
 
-    Args:
-        connection: The transaction; the caller rolls back if the job is not held.
-        claim: The attempt.
-        state: `done`, `refused` or `failed`.
-        reason: Why it was refused or failed.
-
-    Returns:
-        Whether the attempt held the job.
+    The caller rolls back if it was not.
     """
     return _leave(connection, claim.is_held, state, reason, ended=now(connection))
 

@@ -30,15 +30,8 @@ def add_perturbed(
 ) -> ScanOutcome:
     """Send perturbed examples to the store, and request evaluations of all models.
 
-    Args:
-        engine: The database.
-        settings: They name the store.
-        path: File of perturbed examples, or its URI.
-        original: Name of the dataset that they were perturbed from.
-        prefix: Family of the perturbations, which the task has as a delta metric.
-
-    Returns:
-        What was done. Other content is a new version.
+    Other content is a new version. The prefix is the family of the perturbations, which
+    the task has as a delta metric.
 
     Raises:
         EvalkitError: The original is not on this server, the examples are not of it,

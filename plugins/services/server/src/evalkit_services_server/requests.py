@@ -55,12 +55,7 @@ _PENDING = select(JOB.c.id).where(JOB.c.id == _FORMER, JOB.c.ended.is_(None)).ex
 def request_all(connection: Connection, *chosen: ColumnElement[bool]) -> list[int]:
     """Request what was not evaluated before: models on the datasets of their task.
 
-    Args:
-        connection: A transaction that writes.
-        chosen: Conditions on the models and datasets.
-
-    Returns:
-        The ids of the new jobs.
+    The conditions choose models and datasets. The ids of the new jobs are returned.
     """
     is_allowed = or_(MODEL.c.is_trusted, DATASET.c.access != "inputs-private")
     is_open = or_(ROUND.c.state.is_(None), ROUND.c.state == "open")
@@ -85,18 +80,10 @@ def request(
     submission: int | None = None,
     again: bool = False,
 ) -> int | None:
-    """Request the evaluation of a model on a dataset.
+    """Request the evaluation of a model on a dataset, and return the new job.
 
-    Args:
-        connection: A transaction that writes.
-        model: Id of the model.
-        dataset: Id of the dataset.
-        submission: Its predictions. Default for an uploaded model: the latest.
-        again: Whether to evaluate even if the same was evaluated before.
-
-    Returns:
-        The new job. None if the same was requested before, or if an uploaded model has
-        no predictions for the dataset.
+    There is none if the same was requested before, unless it is to be evaluated again,
+    or if an uploaded model has no predictions; by default its latest are evaluated.
     """
     pair = _PAIRS.where(MODEL.c.id == model, DATASET.c.id == dataset)
     pair = pair.where(~_PENDING) if again else pair
@@ -105,11 +92,7 @@ def request(
 
 
 def end_outdated(connection: Connection, original: str) -> list[str]:
-    """End jobs that wait for a dataset's evaluation, on what it was before.
-
-    Returns:
-        The datasets that were perturbed from a former version.
-    """
+    """End what waits on datasets that a former version was perturbed to; name them."""
     versions = select(DATASET.c.id).where(DATASET.c.name == original)
     newest = select(func.max(DATASET.c.id)).where(DATASET.c.name == original)
     is_outdated = DATASET.c.parent_id.in_(versions.except_(newest))

@@ -15,20 +15,10 @@ from evalkit_services_server.tables import ROUND
 
 
 def set_round(connection: Connection, task_id: int, number: int, state: str) -> int:
-    """Open, close or freeze a round; one that is opened first is made.
-
-    Args:
-        connection: A transaction that writes.
-        task_id: The task.
-        number: The number of the round, from 1.
-        state: `open`, `closed` or `frozen`.
-
-    Returns:
-        The id of the round.
+    """Open, close or freeze a round, and return its id; one that is opened is made.
 
     Raises:
-        EvalkitError: The number is less than 1, the task has no such round, or it is
-            frozen.
+        EvalkitError: The task has no such round, or it is frozen.
     """
     if number < 1:
         raise EvalkitError(f"round must be at least 1, got {number}")
@@ -47,7 +37,7 @@ def set_round(connection: Connection, task_id: int, number: int, state: str) -> 
 
 
 def round_to_join(connection: Connection, task_id: int, number: int) -> int | None:
-    """Return the id of the round that a dataset joins, made if need be; None for 0.
+    """Return the id of the open round that a dataset joins; None for 0.
 
     Raises:
         EvalkitError: The round is closed or frozen.

@@ -54,10 +54,9 @@ class ScanOutcome(NamedTuple):
 
 
 def scan(engine: Engine, settings: Settings) -> list[ScanOutcome]:
-    """Scan the registered datasets; one that fails does not stop the others.
+    """Scan the registered datasets, and keep the outcomes in the table of scans.
 
-    Returns:
-        An outcome for each, which the table of scans keeps, too.
+    One that fails does not stop the others.
     """
     outcomes = [
         ScanOutcome(name, REFUSED, reason)
@@ -87,11 +86,7 @@ def add_dataset(
 ) -> ScanOutcome:
     """Send one dataset to the store, add its row, and request its evaluations.
 
-    Args:
-        engine: The database.
-        settings: They name the store.
-        name: The name of its row, with parameters.
-        source: What `evalkit.evaluate` takes.
+    The name has its parameters, and the source is what `evalkit.evaluate` takes.
     """
     resolver = Resolver(Registry())
     try:
@@ -153,11 +148,7 @@ def _send(
 
 
 def add_row(connection: Connection, values: Mapping[str, Any]) -> bool:
-    """Add the row of a dataset that is in the store, and request its evaluations.
-
-    Returns:
-        Whether the version had none.
-    """
+    """Add the row of a version, unless it has one, and request its evaluations."""
     row = insert(connection, DATASET).values(**values, added=now(connection))
     made = row.on_conflict_do_nothing(index_elements=["name", "version"])
     key = connection.scalar(made.returning(DATASET.c.id))
@@ -167,12 +158,7 @@ def add_row(connection: Connection, values: Mapping[str, Any]) -> bool:
 
 
 def send(publication: Publication, version: str) -> str:
-    """Publish a version of a dataset beside other versions, and return where it is.
-
-    Raises:
-        ObjectExistsError: Other content of the same version is there.
-        StorageError: It cannot be written.
-    """
+    """Publish a version of a dataset beside other versions, and return where it is."""
     try:
         return publish(publication).uri
     except ObjectExistsError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     JSON,
     BigInteger,
@@ -14,7 +16,6 @@ from sqlalchemy import (
     Index,
     Integer,
     MetaData,
-    String,
     Table,
     Text,
     UniqueConstraint,
@@ -30,8 +31,8 @@ METADATA = MetaData(
         "pk": "pk_%(table_name)s",
     }
 )
+MOMENT = DateTime(timezone=True)
 
-ROUND_STATES = ("open", "closed", "frozen")
 ACCESS = ("open", "labels-private", "inputs-private")
 BOARDS = ("scoring", "standard", "hidden")
 JOB_STATES = ("waiting", "running", "done", "refused", "failed")
@@ -42,13 +43,18 @@ def _key() -> Column[int]:
     return Column("id", Integer, primary_key=True)
 
 
-def _of(table: str, *, optional: bool = False) -> Column[int]:
+def _of(table: str, **options: Any) -> Column[int]:
     key = ForeignKey(f"{table}.id", ondelete="CASCADE")
-    return Column(f"{table}_id", Integer, key, nullable=optional, index=True)
+    options = {"nullable": False, "index": True, **options}
+    return Column(f"{table}_id", Integer, key, **options)
 
 
-def _at(name: str, *, optional: bool = False) -> Column[object]:
-    return Column(name, DateTime(timezone=True), nullable=optional)
+def _needed(kind: Any, *names: str, **options: Any) -> list[Column[Any]]:
+    return [Column(name, kind, nullable=False, **options) for name in names]
+
+
+def _optional(kind: Any, *names: str) -> list[Column[Any]]:
+    return [Column(name, kind) for name in names]
 
 
 def _one_of(name: str, values: tuple[str, ...]) -> CheckConstraint:
@@ -60,9 +66,9 @@ ACCOUNT = Table(
     "account",
     METADATA,
     _key(),
-    Column("name", String(64), nullable=False, unique=True),
-    Column("password", Text),
-    Column("role", String(16), nullable=False),
+    *_needed(Text, "name", unique=True),
+    *_needed(Text, "role"),
+    *_optional(Text, "password"),
 )
 
 TOKEN = Table(
@@ -70,9 +76,9 @@ TOKEN = Table(
     METADATA,
     _key(),
     _of("account"),
-    Column("digest", String(64), nullable=False, unique=True),
-    Column("scopes", JSON, nullable=False),
-    _at("expires", optional=True),
+    *_needed(Text, "digest", unique=True),
+    *_needed(JSON, "scopes"),
+    *_optional(MOMENT, "expires"),
 )
 """Those that end are sessions of browsers."""
 
@@ -80,13 +86,9 @@ TASK = Table(
     "task",
     METADATA,
     _key(),
-    Column("code", String(64), nullable=False, unique=True),
-    Column("component", Text, nullable=False),
-    Column("input_keys", JSON, nullable=False),
-    Column("perf_metric", Text, nullable=False),
-    Column("eval_metrics", JSON, nullable=False),
-    Column("delta_metrics", JSON, nullable=False),
-    Column("weights", JSON, nullable=False),
+    *_needed(Text, "code", unique=True),
+    *_needed(Text, "component", "perf_metric"),
+    *_needed(JSON, "input_keys", "eval_metrics", "delta_metrics", "weights"),
 )
 
 ROUND = Table(
@@ -94,11 +96,11 @@ ROUND = Table(
     METADATA,
     _key(),
     _of("task"),
-    Column("number", Integer, nullable=False),
-    Column("state", String(8), nullable=False),
+    *_needed(Integer, "number"),
+    *_needed(Text, "state"),
     UniqueConstraint("task_id", "number"),
     CheckConstraint("number > 0", name="number"),
-    _one_of("state", ROUND_STATES),
+    _one_of("state", ("open", "closed", "frozen")),
 )
 
 DATASET = Table(
@@ -106,20 +108,13 @@ DATASET = Table(
     METADATA,
     _key(),
     _of("task"),
-    _of("round", optional=True),
+    _of("round", nullable=True),
     Column("parent_id", Integer, ForeignKey("dataset.id"), index=True),
-    Column("name", Text, nullable=False),
-    Column("version", Text, nullable=False),
-    Column("fingerprint", Text, nullable=False),
-    Column("uri", Text, nullable=False),
-    Column("perturbation", Text),
-    Column("access", String(16), nullable=False),
-    Column("board", String(8), nullable=False),
-    Column("languages", JSON, nullable=False, default=list),
-    Column("description", Text, nullable=False, default=""),
-    Column("source_url", Text),
-    Column("warning", Text),
-    _at("added"),
+    *_needed(Text, "name", "version", "fingerprint", "uri", "access", "board"),
+    *_needed(JSON, "languages", default=list),
+    *_needed(Text, "description", default=""),
+    *_optional(Text, "perturbation", "source_url", "warning"),
+    *_needed(MOMENT, "added"),
     UniqueConstraint("name", "version"),
     _one_of("access", ACCESS),
     _one_of("board", BOARDS),
@@ -129,10 +124,9 @@ SCAN = Table(
     "scan",
     METADATA,
     _key(),
-    Column("name", Text, nullable=False),
-    Column("outcome", String(16), nullable=False),
-    Column("reason", Text),
-    _at("at"),
+    *_needed(Text, "name", "outcome"),
+    *_optional(Text, "reason"),
+    *_needed(MOMENT, "at"),
 )
 
 MODEL = Table(
@@ -141,10 +135,10 @@ MODEL = Table(
     _key(),
     _of("task"),
     _of("account"),
-    Column("name", String(64), nullable=False),
-    Column("endpoint", JSON(none_as_null=True)),
-    Column("is_trusted", Boolean, nullable=False, default=False),
-    _at("added"),
+    *_needed(Text, "name"),
+    *_optional(JSON(none_as_null=True), "endpoint"),
+    *_needed(Boolean, "is_trusted", default=False),
+    *_needed(MOMENT, "added"),
     UniqueConstraint("task_id", "name"),
 )
 
@@ -154,12 +148,11 @@ SUBMISSION = Table(
     "submission",
     METADATA,
     _key(),
-    _of("model"),
+    _of("model", index=False),
     _of("dataset"),
-    Column("uri", Text, nullable=False),
-    Column("sha256", String(64), nullable=False),
-    Column("size", BigInteger, nullable=False),
-    _at("received"),
+    *_needed(Text, "uri", "sha256"),
+    *_needed(BigInteger, "size"),
+    *_needed(MOMENT, "received"),
     Index("ix_submission_pair", "model_id", "dataset_id"),
 )
 
@@ -167,22 +160,17 @@ JOB = Table(
     "job",
     METADATA,
     _key(),
-    Column("key", String(64), nullable=False, unique=True),
-    _of("model"),
+    *_needed(Text, "key", unique=True),
+    _of("model", index=False),
     _of("dataset"),
-    _of("submission", optional=True),
-    Column("metrics", JSON, nullable=False),
-    Column("state", String(8), nullable=False),
-    Column("attempt", Integer, nullable=False, default=0),
-    Column("failures", Integer, nullable=False, default=0),
-    Column("worker", String(128)),
-    Column("progress", Text),
-    Column("share", Float),
-    Column("reason", Text),
-    _at("requested"),
-    _at("started", optional=True),
-    _at("leased_until", optional=True),
-    _at("ended", optional=True),
+    _of("submission", nullable=True),
+    *_needed(JSON, "metrics"),
+    *_needed(Text, "state"),
+    *_needed(Integer, "attempt", "failures", default=0),
+    *_optional(Text, "worker", "progress", "reason"),
+    *_optional(Float, "share"),
+    *_needed(MOMENT, "requested"),
+    *_optional(MOMENT, "started", "leased_until", "ended"),
     _one_of("state", JOB_STATES),
     Index("ix_job_state_id", "state", "id"),
     Index("ix_job_pair", "model_id", "dataset_id"),
@@ -193,54 +181,47 @@ RUN = Table(
     METADATA,
     _key(),
     Column("job_id", Integer, ForeignKey("job.id"), nullable=False, unique=True),
-    Column("folder", Text, nullable=False),
-    Column("comparison_key", Text, nullable=False),
-    Column("counts", JSON, nullable=False),
+    *_needed(Text, "folder", "comparison_key"),
+    *_needed(JSON, "counts"),
 )
 
 SCORE = Table(
     "score",
     METADATA,
-    Column("run_id", ForeignKey("run.id", ondelete="CASCADE"), primary_key=True),
-    Column("metric", Text, primary_key=True),
-    Column("tag", Text, primary_key=True),
-    Column("n", Integer, nullable=False),
-    Column("value", Float),
-    Column("ci_low", Float),
-    Column("ci_high", Float),
-    Column("reason", Text),
+    _of("run", primary_key=True, index=False),
+    *_needed(Text, "metric", "tag", primary_key=True),
+    *_needed(Integer, "n"),
+    *_optional(Float, "value", "ci_low", "ci_high"),
+    *_optional(Text, "reason"),
 )
 """Of all examples, where `tag` is empty, and of each tag."""
 
 METRIC = Table(
     "metric",
     METADATA,
-    Column("name", Text, primary_key=True),
-    Column("unit", String(32), nullable=False),
-    Column("scale", Float, nullable=False),
-    Column("higher_is_better", Boolean),
+    *_needed(Text, "name", primary_key=True),
+    *_needed(Text, "unit"),
+    *_needed(Float, "scale"),
+    *_optional(Boolean, "higher_is_better"),
 )
 """How scores of a metric are read, as the runs record it."""
 
 BOARD = Table(
     "board",
     METADATA,
-    Column("task_id", ForeignKey("task.id", ondelete="CASCADE"), primary_key=True),
-    Column("metric", Text, primary_key=True),
-    Column("model_id", ForeignKey("model.id", ondelete="CASCADE"), primary_key=True),
-    Column(
-        "dataset_id", ForeignKey("dataset.id", ondelete="CASCADE"), primary_key=True
-    ),
-    Column("run_id", ForeignKey("run.id", ondelete="CASCADE"), nullable=False),
+    _of("task", primary_key=True, index=False),
+    *_needed(Text, "metric", primary_key=True),
+    _of("model", primary_key=True, index=False),
+    _of("dataset", primary_key=True, index=False),
+    _of("run", index=False),
 )
 """The current run of a model on a dataset, for each metric of the task."""
 
 QUOTA = Table(
     "quota",
     METADATA,
-    Column("account_id", ForeignKey("account.id"), primary_key=True),
-    Column("day", String(10), primary_key=True),
-    Column("subject", String(64), primary_key=True),
-    Column("used", BigInteger, nullable=False),
+    _of("account", primary_key=True, index=False),
+    *_needed(Text, "day", "subject", primary_key=True),
+    *_needed(BigInteger, "used"),
 )
 """What an account used on a day: submissions in all, and to each private dataset."""

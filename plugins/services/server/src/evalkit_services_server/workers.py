@@ -56,7 +56,6 @@ def serve_jobs(settings: Settings, name: str) -> None:
     """Evaluate one job after another; the main function of a child."""
     logging.basicConfig(level=logging.INFO)
     stopping = stop_on_signals()
-    end_with_parent(stopping)
     engine = connect(settings)
     for _ in range(MOST_JOBS):
         claim = next_job(engine, name, settings, stopping)
@@ -89,18 +88,15 @@ def next_job(
 
 
 def stop_on_signals() -> Event:
-    """Return an event that is set once the process is asked to stop."""
-    stopping = Event()
+    """Return an event that is set once this process is to stop.
+
+    If its parent ends, it ends too, with all that it started.
+    """
+    stopping, parent = Event(), parent_process()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
-    return stopping
-
-
-def end_with_parent(stopping: Event) -> None:
-    """Stop this process, with all that it started, after its parent ended."""
-    parent = parent_process()
     if parent is None:
-        return
+        return stopping
     os.setpgrp()  # so that what a plugin starts ends with it
 
     def watch() -> None:
@@ -110,6 +106,7 @@ def end_with_parent(stopping: Event) -> None:
         os.killpg(0, signal.SIGKILL)
 
     Thread(target=watch, daemon=True).start()
+    return stopping
 
 
 class Worker:
@@ -187,17 +184,11 @@ def outages_logged() -> Iterator[None]:
 
 
 def work(settings: Settings, count: int) -> None:
-    """Evaluate what is requested, until the process is asked to stop.
-
-    Args:
-        settings: The database, the store and the limits.
-        count: Number of children that evaluate side by side.
-    """
+    """Evaluate what is requested, by some children, until the process is to stop."""
     logging.basicConfig(level=logging.INFO)
     cores = os.cpu_count() or 1
     os.environ.setdefault("POLARS_MAX_THREADS", str(max(1, cores // count)))
     stopping = stop_on_signals()
-    end_with_parent(stopping)
     engine = connect(settings)
     workers = [Worker(settings, engine) for _ in range(count)]
     swept = -SWEEP

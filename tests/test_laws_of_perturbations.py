@@ -14,7 +14,7 @@ import pytest
 from evalkit import find_components
 from evalkit_testing import PERTURBATION_LAWS, check_perturbation
 
-TEXTS = 5
+TEXTS = 3
 
 PERTURBATIONS = sorted(
     component.name

@@ -89,7 +89,7 @@ def test_files_and_the_store_may_lie_in_s3(
         monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
         client = server.client()
         client.create_bucket(Bucket="worlds")
-        world = make_world(tmp_path, 13, bucketed=True)
+        world = make_world(tmp_path, 13, 10, bucketed=True)
         for path in (*tmp_path.glob("said*"), *tmp_path.glob("shards/*")):
             key = str(path.relative_to(tmp_path))
             client.upload_file(str(path), "worlds", key)

@@ -25,28 +25,9 @@ def seaweed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(scope="session")
-def moto() -> Iterator[str]:
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
-@pytest.fixture(
-    scope="session",
-    params=[
-        pytest.param("moto", marks=pytest.mark.slow),
-        pytest.param("seaweedfs", marks=SLOW),
-    ],
-)
-def endpoint(request: pytest.FixtureRequest) -> str:
-    if request.param == "moto":
-        return str(request.getfixturevalue("moto"))
-    return str(request.getfixturevalue("seaweed").endpoint)
+@pytest.fixture(scope="session", params=[pytest.param("seaweedfs", marks=SLOW)])
+def endpoint(seaweed: Server) -> str:
+    return seaweed.endpoint
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -2,6 +2,7 @@
 
 import os
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,32 @@ from evalkit.errors import ObjectExistsError, StorageError, TransferError
 from evalkit.places import local_file, names_below, place_of, put
 from evalkit_storage_s3.place import S3
 from evalkit_testing import check_storage
+
+SLOW = [pytest.mark.slow, pytest.mark.xdist_group("seaweedfs")]
+
+
+@pytest.fixture(scope="module")
+def moto() -> Iterator[str]:
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture(
+    params=[
+        pytest.param("moto", marks=pytest.mark.slow),
+        pytest.param("seaweedfs", marks=SLOW),
+    ]
+)
+def endpoint(request: pytest.FixtureRequest) -> str:
+    """Two servers: the other tests of this folder need one."""
+    if request.param == "moto":
+        return str(request.getfixturevalue("moto"))
+    return str(request.getfixturevalue("seaweed").endpoint)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from sqlalchemy import Engine, Table, select, update
 
 from evalkit.errors import EvalkitError
 from evalkit_cli.main import cli
-from evalkit_services_server import jobs, requests, rounds, tasks
+from evalkit_services_server import jobs, requests, tasks
 from evalkit_services_server.boards import read_board
 from evalkit_services_server.database import connect, insert, migrate, now, writing
 from evalkit_services_server.datasets import of_one_access, sha256_of
@@ -462,7 +462,7 @@ def test_a_round_takes_data_and_models_while_it_is_open(
     host.add_model("new")
     for state, metric_name, requested in (("closed", "mcc", 1), ("frozen", "f1", 0)):
         with writing(host.engine) as connection:
-            rounds.set_round(connection, 1, 1, state)
+            tasks.set_round(connection, 1, 1, state)
             found = tasks.change_task(connection, "opinion", eval_metrics=[metric_name])
         assert len(found) == requested
     assert host.work() == ["done"]
@@ -474,12 +474,12 @@ def test_a_round_takes_data_and_models_while_it_is_open(
     )
     with writing(host.engine) as connection:
         with pytest.raises(EvalkitError, match="round 1 is frozen"):
-            rounds.set_round(connection, 1, 1, "open")
+            tasks.set_round(connection, 1, 1, "open")
         with pytest.raises(EvalkitError, match="the task has no round 3"):
-            rounds.set_round(connection, 1, 3, "closed")
+            tasks.set_round(connection, 1, 3, "closed")
         with pytest.raises(EvalkitError, match="round must be at least 1, got 0"):
-            rounds.set_round(connection, 1, 0, "open")
-        rounds.set_round(connection, 1, 2, "open")
+            tasks.set_round(connection, 1, 0, "open")
+        tasks.set_round(connection, 1, 2, "open")
     assert host.column(ROUND.c.number) == [1, 2]
 
 

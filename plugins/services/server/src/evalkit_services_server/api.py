@@ -17,7 +17,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import AfterValidator, ConfigDict, create_model
 from sqlalchemy import Column, Connection, Engine, Select, Table, func, select, update
 
-from evalkit_services_server import access, rounds, tasks
+from evalkit_services_server import access, tasks
 from evalkit_services_server.access import (
     NotFoundError,
     Principal,
@@ -241,7 +241,7 @@ def set_round(
     access.require(asking, "administer")
     with writing(engine) as connection:
         task = TASKS.find(connection, asking, code)
-        rounds.set_round(connection, task["id"], number, change.state)
+        tasks.set_round(connection, task["id"], number, change.state)
     return change
 
 

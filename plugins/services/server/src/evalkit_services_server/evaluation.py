@@ -8,15 +8,15 @@ import json
 import logging
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Engine, RowMapping, delete, select
+from sqlalchemy import Connection, Engine, delete, select
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
 from evalkit.errors import (
@@ -26,7 +26,7 @@ from evalkit.errors import (
     StorageError,
 )
 from evalkit.places import join, local
-from evalkit_models_base import Asked, predict
+from evalkit_models_base import Asked, Predicted, predict
 from evalkit_services_server import jobs
 from evalkit_services_server.database import insert, reading, writing
 from evalkit_services_server.datasets import stored_dataset
@@ -57,23 +57,14 @@ LOG = logging.getLogger(__name__)
 Report = Callable[[str, float | None], None]
 """Takes what is being done, and the share of it that is done."""
 
+Fields = Mapping[Any, Any]
+"""A row."""
+
 FULL = errno.ENOSPC, errno.EDQUOT
 """Errors of the system that are tried again until the host has made room."""
 
 FIRST_DELAY, LONGEST_DELAY = 10.0, 600.0
 """Seconds before a job is tried again; twice as many after each attempt."""
-
-
-class Subject(NamedTuple):
-    """The rows that a job is about."""
-
-    model: RowMapping
-    dataset: RowMapping
-    task: RowMapping
-    submission: RowMapping | None
-    original: RowMapping | None
-    """The dataset that this one was perturbed from."""
-    original_job: RowMapping | None
 
 
 class UnavailableError(EvalkitError):
@@ -131,17 +122,18 @@ def _evaluate(
     from evalkit import evaluate
 
     with reading(engine) as connection:
-        subject = _subject(connection, claim)
+        subject = _read_subject(connection, claim)
+        of_original = last_job(connection, claim.model_id, subject["parent_id"])
     deltas = list[dict[str, Any]]()
     reason: str | None
-    known, of_job = subject.original or subject.dataset, subject.dataset
-    dataset = stored_dataset(settings, known["name"], of_job["uri"], of_job["name"])
+    known = subject["original"] or subject["name"]
+    dataset = stored_dataset(settings, known, subject["uri"], subject["name"])
     with _predictions(settings, subject, dataset, heartbeat) as predictions:
         try:
             result = evaluate(
                 dataset,
                 predictions,
-                model=subject.model["name"],
+                model=subject["model"],
                 metrics=claim.metrics,
                 out=join(settings.store, "runs", claim.name),
                 progress=heartbeat.report,
@@ -155,75 +147,73 @@ def _evaluate(
         else:
             state = "done" if result.metrics else "failed"
             reason = "; ".join(result.errors) or None
-            if subject.original is not None:
+            if subject["original"] is not None:
                 deltas = delta_rows(
-                    of_job["perturbation"],
-                    stored_dataset(settings, known["name"], known["uri"]),
-                    subject.original_job,
-                    perturbed=of_job["uri"],
+                    subject["perturbation"],
+                    stored_dataset(settings, known, subject["original_uri"]),
+                    of_original,
+                    perturbed=subject["uri"],
                     predictions=predictions,
                     metrics=claim.metrics,
                 )
     with writing(engine) as connection:
         if not jobs.end(connection, claim, state, reason):
             raise LostError
-        record(connection, claim, subject.task["id"], result, deltas)
+        record(connection, claim, subject["task_id"], result, deltas)
         request_perturbed(connection, claim.model_id, claim.dataset_id)
     return state
 
 
-def _subject(connection: Connection, claim: Claim) -> Subject:
-    def row(table: Any, key: int) -> RowMapping:
-        query = select(table).where(table.c.id == key)
-        return connection.execute(query).mappings().one()
-
-    model = row(MODEL, claim.model_id)
-    dataset, chosen = row(DATASET, claim.dataset_id), claim.submission_id
-    parent = dataset["parent_id"]
-    return Subject(
-        model,
-        dataset,
-        row(TASK, model["task_id"]),
-        None if chosen is None else row(SUBMISSION, chosen),
-        None if parent is None else row(DATASET, parent),
-        None if parent is None else last_job(connection, model["id"], parent),
+def _read_subject(connection: Connection, claim: Claim) -> Fields:
+    """Return what a job is about; `original` is what its dataset was perturbed from."""
+    original = DATASET.alias()
+    names = original.c.name.label("original"), original.c.uri.label("original_uri")
+    joined = JOB.join(MODEL).join(TASK, TASK.c.id == MODEL.c.task_id)
+    joined = joined.join(DATASET, DATASET.c.id == JOB.c.dataset_id)
+    joined = joined.outerjoin(original, original.c.id == DATASET.c.parent_id)
+    joined = joined.outerjoin(SUBMISSION, SUBMISSION.c.id == JOB.c.submission_id)
+    query = select(
+        *(MODEL.c.name.label("model"), MODEL.c.endpoint, MODEL.c.task_id),
+        *(DATASET.c.name, DATASET.c.uri, DATASET.c.perturbation, *names),
+        *(DATASET.c.parent_id, SUBMISSION.c.uri.label("predictions")),
+        *(TASK.c.code, TASK.c.component, TASK.c.input_keys),
     )
+    query = query.select_from(joined).where(JOB.c.id == claim.job_id)
+    return connection.execute(query).mappings().one()
 
 
 @contextmanager
 def _predictions(
-    settings: Settings, subject: Subject, dataset: Dataset, heartbeat: Heartbeat
+    settings: Settings, subject: Fields, dataset: Dataset, heartbeat: Heartbeat
 ) -> Iterator[str | Path]:
     """Yield the predictions that were uploaded, or those that the model gives."""
-    if subject.submission is not None:
-        yield local(subject.submission["uri"])
+    if subject["predictions"] is not None:
+        yield local(subject["predictions"])
         return
     with TemporaryDirectory(prefix="evalkit-answers-") as folder:
-        path = Path(folder, "answers.jsonl")
-        ask(settings, subject, dataset, heartbeat.report, path)
-        yield path
+        answers = ask(settings, subject, dataset, heartbeat.report)
+        yield answers.save(Path(folder, "answers.jsonl"))
 
 
 def ask(
-    settings: Settings, subject: Subject, dataset: Dataset, progress: Report, path: Path
-) -> None:
-    """Ask a model about the examples of a dataset, and write its answers to a file.
+    settings: Settings, subject: Fields, dataset: Dataset, progress: Report
+) -> Predicted:
+    """Ask a model about the examples of a dataset, with the task's prompt.
 
     Replies are never taken from the cache: the scores are of what the model says now.
     """
-    endpoint = subject.model["endpoint"]
+    endpoint = subject["endpoint"]
     reference = f"{endpoint['model']}:{json.dumps(endpoint['parameters'])}"
     asked = copy(dataset)
-    vars(asked)["task"] = asked_task(dict(subject.task))
+    vars(asked)["task"] = asked_task(subject)
     asking = Asked(is_cached=False)
     with guarded(endpoint, settings):
         try:
-            answers = predict(asked, model=reference, asked=asking, progress=progress)
+            return predict(asked, model=reference, asked=asking, progress=progress)
         except (CancelledError, StorageError):
             raise
         except EvalkitError as error:
             raise UnavailableError(str(error)) from error
-    answers.save(path)
 
 
 def record(

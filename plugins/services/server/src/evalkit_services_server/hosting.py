@@ -153,8 +153,12 @@ def dataset_command(what: str, original: str | None, prefix: str | None) -> None
 
     The dataset is sent to the store, and all models of its task are evaluated on it.
     """  # noqa: D301, E501 - click reads the backspace
-    from evalkit_services_server.perturbed import add_perturbed
-    from evalkit_services_server.scan import ADDED, PRESENT, add_dataset
+    from evalkit_services_server.scan import (
+        ADDED,
+        PRESENT,
+        add_dataset,
+        add_perturbed,
+    )
 
     if (original is None) != (prefix is None):
         raise click.UsageError("--original and --perturb-prefix belong together.")

@@ -1,4 +1,9 @@
-"""Rows of tasks: added from an installed task, and changed while they are used."""
+"""Rows of tasks and their rounds: added, and changed while they are used.
+
+A dataset joins an open round, and models are evaluated on it. In a closed round, only
+models that were evaluated before are evaluated again, such as by a new metric. In a
+frozen round nothing is. Round 0 means none.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ from evalkit.catalog import BoundTask, Registry, Resolver, is_component_name
 from evalkit.errors import EvalkitError
 from evalkit_services_server.database import insert
 from evalkit_services_server.requests import request_all
-from evalkit_services_server.tables import DATASET, TASK
+from evalkit_services_server.tables import DATASET, ROUND, TASK
 
 
 def add_task(connection: Connection, name: str) -> int:
@@ -61,13 +66,7 @@ def task_id(connection: Connection, code: str) -> int:
 
 
 def change_task(connection: Connection, code: str, **changes: Any) -> list[int]:
-    """Change a task's row, and request evaluations by metrics that are new.
-
-    Args:
-        connection: A transaction that writes.
-        code: The task.
-        changes: New `perf_metric`, `eval_metrics`, `delta_metrics`, `input_keys` or
-            `weights`.
+    """Change columns of a task's row, and request evaluations by metrics that are new.
 
     Returns:
         Ids of the requested jobs: all of the task, if it has a new metric.
@@ -75,18 +74,19 @@ def change_task(connection: Connection, code: str, **changes: Any) -> list[int]:
     Raises:
         EvalkitError: The task has no row, or a value is refused.
     """
-    row = connection.execute(select(TASK).where(TASK.c.code == code)).first()
-    if row is None:
-        return [task_id(connection, code)]  # raises
+    of_task = TASK.c.id == task_id(connection, code)
+    row = connection.execute(select(TASK).where(of_task)).one()
     values = _checked(changes, _bind(row.component))
-    of_task = select(DATASET.c.name).where(DATASET.c.task_id == row.id)
-    for name in set(changes.get("weights", ())).difference(connection.scalars(of_task)):
+    known = connection.scalars(
+        select(DATASET.c.name).where(DATASET.c.task_id == row.id)
+    )
+    for name in set(changes.get("weights", ())).difference(known):
         raise EvalkitError(f"weights: {name!r} is not a dataset of the task")
     before = _metrics(row._asdict())
     after = _metrics({**row._asdict(), **values})
     if values:
-        connection.execute(update(TASK).where(TASK.c.id == row.id).values(values))
-    return request_all(connection, TASK.c.id == row.id) if after - before else []
+        connection.execute(update(TASK).where(of_task).values(values))
+    return request_all(connection, of_task) if after - before else []
 
 
 def _metrics(row: Mapping[str, Any]) -> set[str]:
@@ -120,3 +120,40 @@ def _checked(values: Mapping[str, Any], task: BoundTask) -> dict[str, Any]:
                 f"{', '.join(sorted(keys))}"
             )
     return checked
+
+
+def set_round(connection: Connection, task_id: int, number: int, state: str) -> int:
+    """Open, close or freeze a round, and return its id; one that is opened is made.
+
+    Raises:
+        EvalkitError: The task has no such round, or it is frozen.
+    """
+    if number < 1:
+        raise EvalkitError(f"round must be at least 1, got {number}")
+    if state == "open":
+        row = {"task_id": task_id, "number": number, "state": state}
+        made = insert(connection, ROUND).values(row)
+        connection.execute(made.on_conflict_do_nothing())
+    chosen = ROUND.c.task_id == task_id, ROUND.c.number == number
+    found = connection.execute(select(ROUND).where(*chosen)).first()
+    if found is None:
+        raise EvalkitError(f"the task has no round {number}")
+    if found.state == "frozen" != state:
+        raise EvalkitError(f"round {number} is frozen")
+    connection.execute(update(ROUND).where(*chosen).values(state=state))
+    return int(found.id)
+
+
+def round_to_join(connection: Connection, task_id: int, number: int) -> int | None:
+    """Return the id of the open round that a dataset joins; None for 0.
+
+    Raises:
+        EvalkitError: The round is closed or frozen.
+    """
+    if number == 0:
+        return None
+    chosen = ROUND.c.task_id == task_id, ROUND.c.number == number
+    state = connection.scalar(select(ROUND.c.state).where(*chosen)) or "open"
+    if state != "open":
+        raise EvalkitError(f"round {number} is {state}: no dataset can join it")
+    return set_round(connection, task_id, number, state)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import functools
 import io
+import os
 import subprocess
 import sys
 import tarfile
@@ -124,11 +125,12 @@ def sums(root: Path = ROOT) -> dict[str, Size]:
 
 
 def _modules(folder: Path) -> Iterator[Path]:
-    return (
-        path
-        for path in sorted(folder.rglob("*.py"))
-        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )
+    for place, folders, names in os.walk(folder):
+        # an environment is no part of the tree, and takes long to look through
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if name.endswith(".py") and not name.startswith("."):
+                yield Path(place, name)
 
 
 def _python(folder: Path, *, tests: bool = False, data: bool = True) -> Size:

@@ -13,6 +13,25 @@ from evalkit_cli.main import cli
 ROOT = Path(__file__).parents[1]
 
 
+_COLLECTED = pytest.StashKey[frozenset[str]]()
+
+
+@pytest.hookimpl(tryfirst=True)  # before a selection by marks
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    names = (item.nodeid.partition("::")[2] for item in items)
+    config.stash[_COLLECTED] = frozenset(names)
+
+
+@pytest.fixture(scope="session")
+def collected(pytestconfig: pytest.Config) -> frozenset[str]:
+    """Give the names of all tests, within their modules."""
+    if pytestconfig.args != pytestconfig.getini("testpaths"):
+        pytest.skip("only some of the tests were collected")
+    return pytestconfig.stash[_COLLECTED]
+
+
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository that holds this tree as it is, committed or not."""

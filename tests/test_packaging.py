@@ -1,3 +1,4 @@
+import functools
 import json
 import os
 import re
@@ -193,10 +194,12 @@ def home_of_evalkit(environment: Environment) -> Path:
 
 # what a repository has is copied to a folder and built there, as a folder is
 def test_plain_pip_installs_a_repository(
-    checkout: Path, environment: Environment
+    checkout: Path, wheels: Path, environment: Environment
 ) -> None:
-    # `uv build` shows, and sooner, that ours require no more to be built
-    environment.uv("install", "hatchling", "setuptools", "wheel")
+    # `uv build` shows, and sooner, that ours require no more to be built; uv is also
+    # sooner with what others published
+    tools = ("hatchling", "setuptools", "wheel")
+    environment.uv("install", *tools, *third_party(wheels))
     environment.install("--no-build-isolation", f"git+{checkout.as_uri()}")
     assert_works(environment)
     assert home_of_evalkit(environment).is_relative_to(environment.bin.parent)
@@ -389,6 +392,7 @@ def read_wheel(path: Path) -> Wheel:
     return Wheel(message_from_string(metadata.decode()), files, licences)
 
 
+@functools.cache
 def read_wheels(folder: Path) -> dict[str, Wheel]:
     found = [read_wheel(path) for path in folder.glob("*.whl")]
     return {wheel.metadata["Name"]: wheel for wheel in found}

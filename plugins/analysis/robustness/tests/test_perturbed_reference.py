@@ -343,7 +343,7 @@ def expectations(case: Case, metric: str) -> Iterator[tuple[Key, Expected]]:
 
 
 # each example is a whole evaluation
-@settings(max_examples=settings().max_examples // 3)
+@settings(max_examples=settings().max_examples // 5)
 @given(cases())
 @pytest.mark.slow
 def test_every_quantity_is_what_plain_python_makes_of_it(case: Case) -> None:
@@ -364,7 +364,7 @@ def test_every_quantity_is_what_plain_python_makes_of_it(case: Case) -> None:
             )
 
 
-@settings(max_examples=settings().max_examples // 6)
+@settings(max_examples=settings().max_examples // 10)
 @given(cases(), st.randoms(use_true_random=False))
 @pytest.mark.slow
 def test_the_order_of_rows_does_not_matter(case: Case, order: random.Random) -> None:

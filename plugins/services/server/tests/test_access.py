@@ -1,20 +1,17 @@
 """Who may ask for what: each route of the API and the pages."""
 
 from collections.abc import Iterator
-from threading import Event
 from typing import Any
 
 import pytest
 from fastapi.routing import iter_route_contexts
 
-from evalkit_services_server import jobs
 from evalkit_services_server.app import API, make_app
-from evalkit_services_server.database import insert, now, writing
-from evalkit_services_server.evaluation import evaluate_job
+from evalkit_services_server.database import now, writing
 from evalkit_services_server.settings import Settings
-from evalkit_services_server.tables import JOB, ROUND, SCAN
+from evalkit_services_server.tables import JOB, SCAN
 
-from .api_server import GOOD, Server, example_predictions, settings_in
+from .world import GOOD, PREDICTIONS, World, settings_in
 
 PUBLIC, LOGIN, OWN, HOST = "public", "login", "own", "host"
 """Who may ask: anybody, who is logged in, the owner, an administrator."""
@@ -83,7 +80,7 @@ EXPECTED = {
     HOST: (401, 403, 403, 403, 2),
     "wrong": (401, 401, 401, 401, 401),
 }
-Things = tuple[Server, dict[str, Any]]
+Things = tuple[World, dict[str, Any]]
 ASKING = (None, "ada read", "ada submit", "bob submit", "host")
 
 
@@ -100,21 +97,16 @@ def test_every_route_has_a_rule() -> None:
 
 @pytest.fixture(scope="module")
 def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Things]:
-    server = Server(
+    server = World(
         settings_in(tmp_path_factory.mktemp("server"), requests_a_minute=10_000)
     )
-    submission = server.upload(example_predictions().read_bytes()).json()["id"]
-    with writing(server.engine) as connection:
-        scan = {"name": "n", "outcome": "added", "at": now(connection)}
-        connection.execute(insert(connection, SCAN).values(scan))
-        opened = {"task_id": server.task, "number": 1, "state": "open"}
-        connection.execute(insert(connection, ROUND).values(opened))
-    claim = jobs.claim(server.engine, "worker", 60)
-    assert claim
-    evaluate_job(claim, server.settings, server.engine, Event())
+    submission = server.upload(PREDICTIONS.read_bytes()).json()["id"]
+    server.add(SCAN, "at", name="n", outcome="added")
+    server.ask("host", "PUT", "/tasks/sentiment/rounds/1", json={"state": "open"})
+    assert server.evaluate() == "done"
     job = server.ask("ada", "GET", f"/jobs?submission={submission}").json()[0]
     keys = {
-        **{"sentiment": "sentiment", "dataset": server.open, "model": 1},
+        **{"sentiment": "sentiment", "dataset": server.dataset, "model": 1},
         **{"submission": submission, "job": job["id"], "run": job["run_id"]},
         **{"scan": 1, "round": 1},
     }
@@ -129,7 +121,7 @@ def test_only_who_may_is_answered(things: Things, route: str) -> None:
     method, path = route.split()
     is_page = not path.startswith(API)
     if route == f"POST {API}/models/{{key}}/submissions":
-        path += f"?dataset={server.open}"
+        path += f"?dataset={server.dataset}"
     found = []
     for number, asking in enumerate(ASKING):
         if route == f"POST {API}/jobs":
@@ -158,7 +150,7 @@ def test_only_who_may_is_answered(things: Things, route: str) -> None:
 
 def test_scores_of_private_datasets_are_withheld(things: Things) -> None:
     server, keys = things
-    path = f"/datasets/{server.open}"
+    path = f"/datasets/{server.dataset}"
     scores = f"/runs/{keys['run']}/scores"
     exact = server.ask("host", "GET", scores).json()
     assert exact["scores"]

@@ -1,6 +1,7 @@
 """The API: uploads, limits, passwords and sessions."""
 
 import gzip
+import json
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,7 @@ from evalkit_services_server.database import writing
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import ACCOUNT
 
-from .api_server import GOOD, Server, settings_in
+from .world import GOOD, World, settings_in
 
 MIB = 1 << 20
 SUBMIT = frozenset({"submit"})
@@ -32,9 +33,9 @@ ROW = b'{"id": 1, "label": "positive"}'.ljust(MIB - 1) + b"\n"
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("server")
-    server = Server(settings_in(folder, submissions_a_day=1000))
+    server = World(settings_in(folder, submissions_a_day=1000))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(uploads, "LARGEST_UPLOAD", 16 * MIB)
         yield server
@@ -42,8 +43,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture
-def server(settings: Settings) -> Iterator[Server]:
-    server = Server(settings)
+def server(settings: Settings) -> Iterator[World]:
+    server = World(settings)
     yield server
     server.close()
 
@@ -52,7 +53,7 @@ def zst(data: bytes) -> bytes:
     return bytes(pyarrow.compress(data, codec="zstd", asbytes=True))
 
 
-def test_predictions_are_stored_and_evaluated(server: Server) -> None:
+def test_predictions_are_stored_and_evaluated(server: World) -> None:
     for packed in (GOOD, gzip.compress(GOOD), zst(GOOD)):
         answer = server.upload(packed)
         assert answer.status_code == 201, answer.text
@@ -81,7 +82,7 @@ BAD_LINES = [
 
 @pytest.mark.parametrize(("content", "line", "field", "rule"), BAD_LINES)
 def test_problems_are_named_by_line(
-    shared: Server, content: bytes, line: int, field: str, rule: str
+    shared: World, content: bytes, line: int, field: str, rule: str
 ) -> None:
     answer = shared.upload(content)
     assert answer.status_code == 422
@@ -98,7 +99,7 @@ def test_problems_are_named_by_line(
         b'{"id": "1", "error": "no answer"}',
     ],
 )
-def test_what_an_evaluation_reads_is_taken(shared: Server, content: bytes) -> None:
+def test_what_an_evaluation_reads_is_taken(shared: World, content: bytes) -> None:
     assert shared.upload(content).status_code == 201
 
 
@@ -120,7 +121,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_hostile_files_are_refused(shared: Server, name: str) -> None:
+def test_hostile_files_are_refused(shared: World, name: str) -> None:
     make, status, reason = REFUSED[name]
     answer = shared.upload(make())
     assert (answer.status_code, reason in answer.text) == (status, True)
@@ -153,7 +154,7 @@ def test_an_account_has_some_uploads_and_some_time(
 
 
 def test_faults_of_disk_and_database_are_the_servers(tmp_path: Path) -> None:
-    server = Server(settings_in(tmp_path))
+    server = World(settings_in(tmp_path))
     model = server.add_model()
     predictions = Path(server.settings.store, "predictions")
     predictions.touch()
@@ -193,15 +194,16 @@ def test_reasons_name_no_paths(text: str, shown: str) -> None:
     assert access.explain(EvalkitError(text)) == (422, shown)
 
 
-def test_a_body_without_end_is_not_read(shared: Server) -> None:
+def test_a_body_without_end_is_not_read(shared: World) -> None:
     parts = (b" " * MIB for _ in range(64))
     assert shared.ask("ada", "POST", "/models", content=parts).status_code == 413
 
 
-def test_what_takes_no_predictions(shared: Server) -> None:
-    answer = shared.upload(GOOD, shared.private)
+def test_what_takes_no_predictions(shared: World) -> None:
+    private = shared.add_dataset("private", access="inputs-private")
+    answer = shared.upload(GOOD, private)
     assert (answer.status_code, "inputs are private" in answer.text) == (409, True)
-    for key in (shared.hidden, 999):
+    for key in (shared.add_dataset("hidden", board="hidden"), 999):
         answer = shared.upload(GOOD, key)
         assert answer.status_code == 404
         assert answer.json() == {"detail": f"dataset {key}: not found"}
@@ -209,7 +211,7 @@ def test_what_takes_no_predictions(shared: Server) -> None:
 
 def test_limits(tmp_path: Path) -> None:
     few = {"submissions_a_day": 1, "requests_a_minute": 20}
-    server = Server(settings_in(tmp_path, **few))
+    server = World(settings_in(tmp_path, **few))
     assert server.upload(GOOD).status_code == 201
 
     def never() -> Iterator[bytes]:
@@ -246,7 +248,7 @@ def test_others_are_served_with_https_only(
             make_app(settings)
 
 
-def test_a_cookie_does_nothing_without_the_token_of_its_page(server: Server) -> None:
+def test_a_cookie_does_nothing_without_the_token_of_its_page(server: World) -> None:
     with writing(server.engine) as connection:
         session = accounts.open_session(connection, 1)
     server.client.cookies.set(access.COOKIE, session)
@@ -274,7 +276,7 @@ def test_scripts_and_other_sites_have_no_cookie(is_secure: bool) -> None:
     assert ("Secure" in cookie) == is_secure
 
 
-def test_passwords(server: Server) -> None:
+def test_passwords(server: World) -> None:
     with writing(server.engine) as connection:
         key = accounts.save_account(connection, "eve", "correct horse")
         assert accounts.check_password(connection, "eve", "correct horse") == key
@@ -294,7 +296,7 @@ def test_passwords(server: Server) -> None:
 
 
 def test_only_who_guesses_is_locked_out(
-    server: Server, monkeypatch: pytest.MonkeyPatch
+    server: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "time", lambda: 0.0)
     form = {"name": "ada", "password": "wrong"}
@@ -304,7 +306,7 @@ def test_only_who_guesses_is_locked_out(
     assert elsewhere.post("/login", data=form).status_code == 401
 
 
-def test_a_role_that_was_taken_is_taken_from_tokens(server: Server) -> None:
+def test_a_role_that_was_taken_is_taken_from_tokens(server: World) -> None:
     with writing(server.engine) as connection:
         accounts.save_account(connection, "host", role="submitter")
     assert server.ask("host", "GET", "/scans").status_code == 403
@@ -317,13 +319,13 @@ def test_a_role_that_was_taken_is_taken_from_tokens(server: Server) -> None:
         *("accuracy:labels=..", "Accuracy", "", "<b>", "no-such-metric"),
     ],
 )
-def test_only_installed_components_are_named(shared: Server, metric: str) -> None:
+def test_only_installed_components_are_named(shared: World, metric: str) -> None:
     given = {"eval_metrics": [metric]}
     answer = shared.ask("host", "PATCH", "/tasks/sentiment", json=given)
     assert answer.status_code == 422
 
 
-def test_answers_have_the_headers_that_browsers_obey(shared: Server) -> None:
+def test_answers_have_the_headers_that_browsers_obey(shared: World) -> None:
     for path in ("/tasks", "/no-such-page"):
         headers = shared.ask(None, "GET", path).headers
         assert "script-src 'self'" in headers["content-security-policy"]
@@ -335,14 +337,14 @@ def test_answers_have_the_headers_that_browsers_obey(shared: Server) -> None:
 @pytest.mark.parametrize(
     "name", ["<b>", "../m", "a b", "", "x" * 65, "m\x00", "m\n", "é", "=1+1", "m'--"]
 )
-def test_names_are_plain(shared: Server, name: str) -> None:
+def test_names_are_plain(shared: World, name: str) -> None:
     given = {"task": "sentiment", "name": name}
     assert shared.ask("ada", "POST", "/models", json=given).status_code == 422
     assert shared.ask("ada", "GET", "/models", params={"nam": name}).status_code == 422
 
 
-def test_filters_are_values_and_no_sql(shared: Server) -> None:
-    shared.add_model()
+def test_filters_are_values_and_no_sql(shared: World) -> None:
+    shared.upload(GOOD)
     for text in ("' OR '1'='1", "m'; DROP TABLE model; --", "%", "m%"):
         answer = shared.ask(None, "GET", "/models", params={"name": text})
         assert (answer.status_code, answer.json()) == (200, [])
@@ -351,33 +353,23 @@ def test_filters_are_values_and_no_sql(shared: Server) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["rows", "line"])
 def test_a_gigabyte_is_checked_in_bounded_memory(kind: str) -> None:
-    code = f"""
-import io, pathlib
+    code = """
+import pathlib, sys
 from evalkit_services_server import access, uploads
-
-class File(io.RawIOBase):
-    row = b'{{"id": 1, "text": "%s"}}\\n' % (b"x" * 1000) if {kind == "rows"} else b"x"
-    part = row * ((1 << 20) // len(row))
-    left = (1 << 30) // len(part) * len(part)
-    def readinto(self, buffer):
-        size = min(len(self.part), len(buffer), self.left)
-        buffer[:size] = self.part[:size]
-        self.part = self.part[size:] + self.part[:size]
-        self.left -= size
-        return size
-    def readable(self):
-        return True
-
 try:
-    uploads.receive(File(), pathlib.Path("/dev/null"), lambda row: iter(()))
+    file = sys.stdin.buffer.raw
+    uploads.receive(file, pathlib.Path("/dev/null"), lambda row: ())
 except access.RequestError as error:
     print(error, end=" ")
 status = pathlib.Path("/proc/self/status").read_text()
 print(int(status.partition("VmHWM:")[2].split()[0]) // 1024)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    *reason, megabytes = done.stdout.split()
+    row = json.dumps({"id": 1, "text": "x" * 1000})
+    made = f"yes '{row}' | head -n 1000000" if kind == "rows" else "cat /dev/zero"
+    with subprocess.Popen(["sh", "-c", made], stdout=subprocess.PIPE) as sender:
+        command = [sys.executable, "-c", code]
+        *reason, megabytes = subprocess.check_output(
+            command, stdin=sender.stdout, text=True
+        ).split()
     assert int(megabytes) < 300
     assert bool(reason) == (kind == "line")

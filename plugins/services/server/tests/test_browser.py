@@ -3,18 +3,13 @@
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
 import pytest
-import uvicorn
 
 from evalkit_services_server.accounts import save_account
-from evalkit_services_server.app import make_app
 from evalkit_services_server.database import writing
-from evalkit_services_server.evaluation import evaluate_job
 from evalkit_services_server.settings import Settings
 
 pytestmark = pytest.mark.slow
@@ -27,25 +22,6 @@ OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clie
 def settings(tmp_path: Path) -> Settings:
     database = f"sqlite:///{tmp_path}/server.db"
     return Settings(database=database, store=f"{tmp_path}/store")
-
-
-@contextmanager
-def served(world: Any) -> Iterator[str]:
-    """Serve the pages on a free port of this machine."""
-    app = make_app(world.settings)
-    config = uvicorn.Config(app, port=0, log_level="error")
-    server = uvicorn.Server(config)
-    thread = Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        thread.join(0.05)
-    host, port = server.servers[0].sockets[0].getsockname()[:2]
-    try:
-        yield f"http://{host}:{port}"
-    finally:
-        server.should_exit = True
-        thread.join()
-        app.state.engine.dispose()
 
 
 @pytest.fixture
@@ -62,16 +38,12 @@ def browser() -> Iterator[Any]:
         browser.close()
 
 
-def evaluate(world: Any) -> None:
-    assert evaluate_job(world.claim(), world.settings, world.engine, Event()) == "done"
-
-
 def test_a_submitter_uploads_follows_and_compares(world: Any, browser: Any) -> None:
     world.submit(world.add_model("vader"), world.predictions["vader"])
-    evaluate(world)
+    assert world.evaluate() == "done"
     with writing(world.engine) as connection:
         save_account(connection, "bob", PASSWORD)
-    with served(world) as address:
+    with world.served() as address:
         page = browser.new_page(base_url=address)
         page.goto("/account")
         page.fill("#name", "bob")
@@ -82,7 +54,7 @@ def test_a_submitter_uploads_follows_and_compares(world: Any, browser: Any) -> N
         page.set_input_files("#file", str(world.predictions["vader"]))
         page.click("section button:has-text('Upload')")
         page.wait_for_selector("text=waiting to be evaluated")
-        evaluate(world)
+        assert world.evaluate() == "done"
         page.click("text=Scores (run 2)", timeout=20_000)  # without a reload
         page.goto("/tasks/sentiment")
         page.select_option("#field-by", "tag")
@@ -103,10 +75,10 @@ VIEWS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark"
 
 def test_pages_fit_and_break_no_policy(world: Any, browser: Any) -> None:
     world.submit(world.add_model("a-model-" + "x" * 56), world.predictions["vader"])
-    evaluate(world)
+    assert world.evaluate() == "done"
     paths = "/", "/tasks/sentiment", "/models/1", "/datasets/1", "/runs/1", "/compare"
     tags = "/tasks/sentiment?dataset=sample-sentiment&by=tag"
-    with served(world) as address:
+    with world.served() as address:
         for width, scheme in VIEWS:
             view = {"width": width, "height": 900}
             context = browser.new_context(viewport=view, color_scheme=scheme)

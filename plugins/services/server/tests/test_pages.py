@@ -2,9 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import pytest
@@ -13,9 +11,7 @@ from sqlalchemy import select, update
 
 from evalkit import read_run
 from evalkit_services_server.accounts import save_account
-from evalkit_services_server.app import make_app
 from evalkit_services_server.database import writing
-from evalkit_services_server.evaluation import evaluate_job
 from evalkit_services_server.tables import ACCOUNT, DATASET, RUN
 
 PASSWORD = "correct horse battery"
@@ -33,20 +29,15 @@ class Site:
             connection.execute(update(DATASET).values(description=MARKUP))
         self.model = world.add_model("vader")
         world.submit(self.model, world.predictions["vader"])
-        self.evaluate()
+        world.evaluate()
         [run] = world.rows(RUN)
         headline = read_run(run["folder"]).headline
         assert headline is not None
         self.score = 100 * float(headline.value or 0)
-        self.app = make_app(world.settings)
-        self.anybody = TestClient(self.app, follow_redirects=False)
-
-    def evaluate(self) -> None:
-        claim = self.world.claim()
-        evaluate_job(claim, self.world.settings, self.world.engine, Event())
+        self.anybody = TestClient(world.app, follow_redirects=False)
 
     def log_in(self, name: str) -> TestClient:
-        client = TestClient(self.app, follow_redirects=False)
+        client = TestClient(self.world.app, follow_redirects=False)
         form = {"name": name, "password": PASSWORD, "next": "/account"}
         answer = client.post("/login", data=form)
         assert (answer.status_code, answer.headers["location"]) == (303, "/account")
@@ -58,10 +49,8 @@ class Site:
 
 
 @pytest.fixture
-def site(world: Any) -> Iterator[Site]:
-    site = Site(world)
-    yield site
-    site.app.state.engine.dispose()
+def site(world: Any) -> Site:
+    return Site(world)
 
 
 def csrf(page: str) -> str:
@@ -155,7 +144,7 @@ def test_refusals_on_private_datasets_name_no_ids(site: Site, tmp_path: Path) ->
     with world.engine.connect() as connection:
         bob = connection.scalar(select(ACCOUNT.c.id).where(ACCOUNT.c.name == "bob"))
     world.submit(world.add_model("some", account_id=bob), path)
-    site.evaluate()
+    site.world.evaluate()
     client = site.log_in("bob")
     assert "sent-001" in client.get("/runs/2").text
     site.change_dataset(access="labels-private")
@@ -193,7 +182,7 @@ def test_predictions_are_uploaded_and_followed(site: Site, tmp_path: Path) -> No
     assert answer.status_code == 303, answer.text
     progress = answer.headers["location"]
     assert "waiting to be evaluated" in bob.get(progress).text
-    site.evaluate()
+    site.world.evaluate()
     with site.world.engine.connect() as connection:
         run = connection.scalar(select(RUN.c.id).order_by(RUN.c.id.desc()))
     page = bob.get(progress).text

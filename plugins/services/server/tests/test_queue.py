@@ -17,11 +17,8 @@ from sqlalchemy import select, update
 from evalkit import read_run
 from evalkit_services_server import jobs, requests
 from evalkit_services_server.database import now, writing
-from evalkit_services_server.evaluation import evaluate_job, sweep
+from evalkit_services_server.evaluation import sweep
 from evalkit_services_server.tables import BOARD, JOB, RUN, SCORE
-
-FOREVER = Event()
-"""Never set: a worker that is not to stop."""
 
 METRICS = """
 import os, sys, time
@@ -47,11 +44,6 @@ def eats(predictions, targets):
     while True:
         eaten.append(bytearray(os.urandom(1 << 20) * 20))
 """
-
-
-def evaluate(world: Any, claim: jobs.Claim | None = None) -> str:
-    claim = claim or world.claim()
-    return evaluate_job(claim, world.settings, world.engine, FOREVER)
 
 
 def board(world: Any) -> dict[str, tuple[int, float]]:
@@ -88,7 +80,7 @@ def test_what_is_requested_twice_is_evaluated_once(world: Any) -> None:
         assert requests.request(connection, model, world.dataset) is None
     claim = world.claim()
     assert jobs.claim(world.engine, "two", 2) is None
-    assert evaluate(world, claim) == "done"
+    assert world.evaluate(claim) == "done"
     (row,) = world.rows(JOB)
     assert (row["state"], row["attempt"], row["reason"]) == ("done", 1, None)
     (run,) = world.rows(RUN)
@@ -102,10 +94,10 @@ def test_the_board_shows_the_latest_request(world: Any) -> None:
     for name in ("vader", "afinn", "vader"):
         world.submit(model, world.predictions[name])
     first, second = world.claim(), world.claim("two")
-    assert evaluate(world) == "done"
+    assert world.evaluate() == "done"
     latest = board(world)
     for former in (second, first):
-        assert evaluate(world, former) == "done"
+        assert world.evaluate(former) == "done"
     assert board(world) == latest
     with writing(world.engine) as connection:
         assert requests.request(connection, model, world.dataset, again=True)
@@ -117,7 +109,7 @@ def test_refused_predictions_are_a_result(world: Any, tmp_path: Path) -> None:
     path = tmp_path / "short.jsonl"
     path.write_text("\n".join(lines[1:]))
     world.submit(world.add_model("short"), path)
-    assert evaluate(world) == "refused"
+    assert world.evaluate() == "refused"
     (job,), (run,) = world.rows(JOB), world.rows(RUN)
     assert "1 example without a prediction" in job["reason"]
     assert run["counts"]["missing"] == 1
@@ -130,10 +122,10 @@ def test_a_lease_that_is_lost_while_writing_changes_nothing(world: Any) -> None:
     expire(world, job)
     second = world.claim("two")
     assert second.attempt == 2
-    assert evaluate(world, first) == "waiting"
+    assert world.evaluate(first) == "waiting"
     assert not jobs.beat(world.engine, first, 2, "writing", None)
     assert world.rows(RUN) == []
-    assert evaluate(world, second) == "done"
+    assert world.evaluate(second) == "done"
     assert len(world.rows(RUN)) == 1
     runs = Path(world.settings.store, "runs")
     assert [path.name for path in runs.iterdir()] == [f"{job}-2"]
@@ -159,13 +151,13 @@ def test_a_store_that_cannot_be_written_is_tried_again(world: Any) -> None:
     job = world.submit(world.add_model("vader"), world.predictions["vader"])
     runs = Path(world.settings.store, "runs")
     runs.write_text("in the way")
-    assert evaluate(world) == "waiting"
+    assert world.evaluate() == "waiting"
     (row,) = world.rows(JOB)
     assert "tried again" in row["reason"]
     assert jobs.claim(world.engine, "two", 2) is None, "it waits for a while"
     runs.unlink()
     expire(world, job)
-    assert evaluate(world) == "done"
+    assert world.evaluate() == "done"
 
 
 def test_models_are_asked(world: Any) -> None:
@@ -183,11 +175,11 @@ def test_models_are_asked(world: Any) -> None:
         with writing(world.engine) as connection:
             job = requests.request(connection, model, world.dataset)
         is_away.set()
-        assert evaluate(world) == "waiting", world.rows(JOB)[0]["reason"]
+        assert world.evaluate() == "waiting", world.rows(JOB)[0]["reason"]
         assert "models/http" in world.rows(JOB)[0]["reason"]
         is_away.clear()
         expire(world, job)
-        assert evaluate(world) == "done"
+        assert world.evaluate() == "done"
     assert board(world)["accuracy"][0] == 1
 
 

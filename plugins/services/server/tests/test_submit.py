@@ -7,17 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 from click.testing import CliRunner
-from sqlalchemy import Engine
 
 from evalkit.errors import EvalkitError
 from evalkit_commands_submit.command import TOKEN_VARIABLE, submit_command
 from evalkit_services_server import jobs
-from evalkit_services_server.evaluation import evaluate_job
-from evalkit_services_server.settings import Settings
 
-from .api_server import NAME, Server, example_predictions, settings_in
+from .world import NAME, PREDICTIONS, World, settings_in
 
 Served = tuple[str, dict[str, str]]
 
@@ -25,31 +21,22 @@ Served = tuple[str, dict[str, str]]
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The address of a server with a worker, and tokens."""
-    own = Server(settings_in(tmp_path_factory.mktemp("server")))
-    server = uvicorn.Server(uvicorn.Config(own.app, port=0, log_level="warning"))
+    world = World(settings_in(tmp_path_factory.mktemp("server")))
     stopping = threading.Event()
-    threads = [
-        threading.Thread(target=server.run),
-        threading.Thread(target=work, args=(own.engine, own.settings, stopping)),
-    ]
-    for thread in threads:
-        thread.start()
-    while not server.started:
-        stopping.wait(0.05)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    yield f"http://127.0.0.1:{port}", own.tokens
-    stopping.set()
-    server.should_exit = True
-    for thread in threads:
-        thread.join()
-    own.close()
+    worker = threading.Thread(target=work, args=(world, stopping))
+    with world.served() as address:
+        worker.start()
+        yield address, world.tokens
+        stopping.set()
+        worker.join()
+    world.close()
 
 
-def work(engine: Engine, settings: Settings, stopping: threading.Event) -> None:
+def work(world: World, stopping: threading.Event) -> None:
     while not stopping.wait(0.05):
-        claim = jobs.claim(engine, "worker", 60)
+        claim = jobs.claim(world.engine, "worker", 60)
         if claim is not None:
-            evaluate_job(claim, settings, engine, stopping)
+            world.evaluate(claim)
 
 
 def submit(served: Served, path: Path, *options: str, who: str = "ada") -> Any:
@@ -59,7 +46,7 @@ def submit(served: Served, path: Path, *options: str, who: str = "ada") -> Any:
 
 
 def test_scores_come_back(served: Served) -> None:
-    path = example_predictions()
+    path = PREDICTIONS
     shown = submit(served, path, "--model", "mine")
     assert shown.exit_code == 0, shown.output
     assert "accuracy" in shown.stdout
@@ -73,7 +60,7 @@ def test_scores_come_back(served: Served) -> None:
 
 
 def test_refusals_say_why(served: Served, tmp_path: Path) -> None:
-    rows = example_predictions().read_bytes()
+    rows = PREDICTIONS.read_bytes()
     path = tmp_path / "mine.jsonl"
     cases = [
         (rows + b"not json\n", (), "ada", "invalid JSON"),

@@ -249,18 +249,19 @@ def set_round(
 def change_dataset(
     key: Key, change: ChangedDataset, asking: Asking, engine: Database
 ) -> Any:
-    """Change who may see a dataset, or its description.
+    """Change who may see a dataset, and where, or its description.
 
-    Its versions, and what they were perturbed to, have the same access.
+    Its versions, and what they were perturbed to, have the same access and board.
     """
     access.require(asking, "administer")
-    values = change.model_dump(exclude_none=True)
+    own = change.model_dump(exclude_none=True)
+    shared = {name: own.pop(name) for name in ("access", "board") if name in own}
     with writing(engine) as connection:
         DATASETS.find(connection, asking, key)
-        if "access" in values:
-            of_all = update(DATASET).where(of_one_access(key))
-            connection.execute(of_all.values(access=values.pop("access")))
-        if values:
-            of_key = DATASET.c.id == key
-            connection.execute(update(DATASET).where(of_key).values(values))
+        for chosen, values in (
+            (of_one_access(key), shared),
+            (DATASET.c.id == key, own),
+        ):
+            if values:
+                connection.execute(update(DATASET).where(chosen).values(values))
         return DATASETS.find(connection, asking, key)

@@ -14,7 +14,6 @@ from evalkit.base.lazy import lazy_names
 if TYPE_CHECKING:
     from evalkit.base.files import new_file as new_file
     from evalkit.base.violations import describe as describe
-    from evalkit.base.violations import from_assertion as from_assertion
     from evalkit.base.violations import from_pydantic as from_pydantic
     from evalkit.base.violations import shorten as shorten
     from evalkit.base.wording import count_of as count_of

@@ -145,7 +145,6 @@ def _part_of(owner: str) -> str:
 def _unknown_message(catalog: Catalog, kind: str, reference: Reference) -> str:
     from difflib import get_close_matches
 
-    from evalkit.base.wording import first_of
     from evalkit.plugins.kinds import kind_named
 
     word = kind_named(kind, catalog).word
@@ -165,7 +164,7 @@ def _unknown_message(catalog: Catalog, kind: str, reference: Reference) -> str:
     elif near:
         hint = f"did you mean {' or '.join(dict.fromkeys(near))}?"
     elif installed:
-        hint = f"installed: {first_of(installed, 20)}"
+        hint = f"installed: {', '.join(installed[:20])}{', …' * (len(installed) > 20)}"
     else:
         hint = f"no {word} is installed"
     if catalog.problems and not owners:

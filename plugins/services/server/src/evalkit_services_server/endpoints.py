@@ -19,7 +19,6 @@ from evalkit_services_server.settings import Settings
 from evalkit_services_server.tasks import asked_task
 
 if TYPE_CHECKING:
-    from evalkit import Violation
     from evalkit_services_server.api_types import Endpoint
 
 FIRST_ANSWER = 60.0
@@ -81,8 +80,9 @@ def _problem_of_example(
     """Ask a model the task's example, and return what is wrong with its answer."""
     from pydantic import ValidationError
 
+    from evalkit import Violation
     from evalkit.catalog import BoundTask, Registry, Resolver
-    from evalkit.reporting import describe, from_assertion, from_pydantic
+    from evalkit.reporting import describe, from_pydantic
     from evalkit_models_base import predict
     from evalkit_models_base.settings import Asked
 
@@ -106,7 +106,8 @@ def _problem_of_example(
     except ValidationError as error:
         found = from_pydantic(error)
     except AssertionError as error:
-        found = [from_assertion(error)]
+        why = str(error) or "verify_response refuses it"
+        found = [Violation("(response)", why)]
     return describe(found) if found else None
 
 

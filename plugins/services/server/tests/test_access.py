@@ -19,7 +19,7 @@ PUBLIC, LOGIN, OWN, HOST = "public", "login", "own", "host"
 API_RULES: dict[str, tuple[str, str | None, Any]] = {
     "GET /tasks": (PUBLIC, None, None),
     "GET /tasks/{key}": (PUBLIC, "sentiment", None),
-    "PATCH /tasks/{code}": (HOST, "sentiment", {"weights": {"private": 2}}),
+    "PATCH /tasks/{code}": (HOST, "sentiment", {"weights": {"sample-sentiment": 2}}),
     "PUT /tasks/{code}/rounds/{number}": (HOST, "sentiment", {"state": "open"}),
     "GET /rounds": (PUBLIC, None, None),
     "GET /rounds/{key}": (PUBLIC, "round", None),

@@ -36,8 +36,8 @@ def test_it_is_read_with_its_hash(tmp_path: Path) -> None:
     found = read_job(tmp_path / "a.jsonl.gz")
     assert found is not None
     assert found.sha256 == hashlib.sha256(content).hexdigest()
-    assert found.job.figures is not None
-    assert (found.job.figures.examples, found.job.figures.seconds) == (3, 2.0)
+    assert found.figures is not None
+    assert (found.figures.examples, found.figures.seconds) == (3, 2.0)
     assert found.recorded["job"]["cost"] is None
 
 

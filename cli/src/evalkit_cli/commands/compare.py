@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from evalkit_cli.commands.gates import exit_if_worse
+from evalkit_cli.commands.thresholds import exit_if_worse
 from evalkit_cli.options.choices import setting
 from evalkit_cli.options.completion import complete_runs
 from evalkit_cli.options.local_plugins import plugin_option

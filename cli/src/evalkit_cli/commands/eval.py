@@ -18,6 +18,7 @@ from evalkit_cli.commands.thresholds import (
     FORM,
     NOT_MET,
     Threshold,
+    expect_scores,
     read_thresholds,
     refuse_nonsense,
     say_not_met,
@@ -235,14 +236,14 @@ def eval_command(
     evaluated = evaluable(expanded, registry, unasked)
     names = [*evaluated]
     splits = plan.splits if plan else {}
-    rows = partial(chosen_rows, names, task, options, asking, splits, is_quiet=quiet)
+    rows = partial(chosen_rows, names, task, options, splits, asking)
     if is_asked:
         refuse_what_is_not_asked(names, models, options, asking)
     elif dry_run:
         refuse_what_is_not_planned(options)
     if dry_run and is_asked:
         with plugin_output_to_stderr():
-            several, copies = rows(lambda *_: None), options["perturbed"]
+            several, copies = rows(lambda *_: None, quiet), options["perturbed"]
             plans = plans_of_models(models, model_name, copies, several, out)
         print_plans(plans, as_json=as_json)
         return
@@ -256,7 +257,7 @@ def eval_command(
         options["against"] = run_against(options["against"], out)
         with watched(quiet) as progress:
             if is_asked:  # as they are evaluated: what breaks off keeps those before
-                several, declares = rows(progress), not options["perturbed"]
+                several, declares = rows(progress, quiet), not options["perturbed"]
                 work = jobs_of_models(
                     models, model_name, several, folder, unasked, declares
                 )
@@ -376,7 +377,6 @@ def _refuse_nonsense(
     if not thresholds:
         return
     from evalkit.errors import EvalkitError
-    from evalkit_cli.commands.expected_scores import expect_scores
 
     expected = []
     for dataset in datasets:

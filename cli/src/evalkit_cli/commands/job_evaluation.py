@@ -49,17 +49,16 @@ def evaluate_all(
         raise next(iter(failures.values()))[0][1]
     for text, failed in failures.items():
         # what stops all of them is no fault of their files
-        named = [_name(job, folder) for job, _ in failed]
+        # the file of predictions, or what a model was asked about
+        named = [
+            job.dataset if folder in Path(job.path).parents[1:] else job.path
+            for job, _ in failed
+        ]
         is_all = [job for job, _ in failed] == done
         paths = "" if is_all else ", ".join(name for name in named if name not in text)
         message = name_standard_input(f"{paths}: {text}" if paths else text, folder)
         echo_error(failed[0][1], message)
     return results, bool(failures)
-
-
-def _name(job: Job, folder: Path) -> str:
-    """Name the file of predictions, or what a model was asked about."""
-    return job.dataset if folder in Path(job.path).parents[1:] else job.path
 
 
 def _evaluate(job: Job, shared: Shared, several: bool) -> Result:

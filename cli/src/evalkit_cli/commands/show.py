@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,12 @@ _ALL = "*"
     metavar="[PERTURBATION]",
     help="Perturbed examples of a run whose prediction differs from the original's, of "
     "one perturbation or family:NAME if it is named. Write it after the RUN.",
+)
+@click.option(
+    "--requests",
+    metavar="ID",
+    help="The requests that the model of a run got about this example, and what is "
+    "known of each.",
 )
 @click.option(
     "--tag",
@@ -147,6 +154,7 @@ def show_command(
       evalkit show 3f2a --wrong --tag functionality:negation -n 50
       evalkit show 3f2a --wrong --data my-set.jsonl
       evalkit show 3f2a --unparsed
+      evalkit show 3f2a --requests 17
       evalkit show 3f2a --flips gender-swap
       evalkit show gpt@hatecheck --confusion --json
 
@@ -203,7 +211,7 @@ def _is_component(what: str) -> bool:
 
 _RUN_OPTIONS = (
     *("wrong", "unparsed", "confusion", "flips", "tag", "metric", "limit", "by"),
-    *("table_format", "data"),
+    *("table_format", "data", "requests"),
 )
 
 
@@ -260,6 +268,7 @@ def _show_run(
     unparsed: bool,
     flips: str | None,
     confusion: bool,
+    requests: str | None,
     tag: str | None,
     metric: str | None,
     limit: int,
@@ -273,12 +282,16 @@ def _show_run(
     from evalkit import DataError, read_run
     from evalkit_cli.printing import run_views
     from evalkit_cli.printing.flip_views import print_flips
+    from evalkit_cli.printing.request_views import print_requests
     from evalkit_cli.printing.unparsed_views import print_unparsed
 
-    asked = (wrong, unparsed, confusion, flips is not None)
-    views = [name for name, is_asked in zip(_VIEWS, asked, strict=True) if is_asked]
+    asked = (wrong, unparsed, confusion, requests is not None, flips is not None)
+    views = [*compress(_VIEWS, asked)]
     _refuse_mixed(views, tag, metric, data, by)
     result = read_run(path)
+    if requests is not None:
+        print_requests(result, requests, **how)
+        return
     if views and result.status == "refused":
         raise DataError(run_views.refusal_of(result))
     if by:
@@ -300,7 +313,7 @@ def _show_run(
         run_views.print_run(result, quiet=quiet, verbose=verbose, **how)
 
 
-_VIEWS = ("--wrong", "--unparsed", "--confusion", "--flips")
+_VIEWS = ("--wrong", "--unparsed", "--confusion", "--requests", "--flips")
 
 
 def _refuse_mixed(
@@ -314,7 +327,8 @@ def _refuse_mixed(
     *first, last = _VIEWS
     problems = {
         f"{' and '.join(views)} are two views; choose one.": len(views) > 1,
-        f"--tag needs {', '.join(first)} or {last}.": tag is not None and not views,
+        "--tag needs --wrong, --unparsed, --confusion or --flips.": tag is not None
+        and not {*_VIEWS} - {"--requests"} & {*views},
         "-m needs --wrong.": metric is not None and "--wrong" not in views,
         "--data needs --wrong or --flips.": data is not None
         and not {"--wrong", "--flips"} & {*views},

@@ -1,4 +1,4 @@
-"""Checks scores against thresholds: `--fail-under`."""
+"""Ends a command if scores are too low: `--fail-under`, `--fail-if-worse`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import click
 from evalkit_cli.printing.streams import echo
 
 if TYPE_CHECKING:
-    from evalkit import Result, Score
+    from evalkit import EvaluationOptions, Registry, Result, Score
     from evalkit.catalog import BoundMetric
-    from evalkit_cli.commands.expected_scores import ExpectedScores
+    from evalkit_analysis_compare import ComparedScore, Comparison
 
 NOT_MET = 3
 """Exit code where a threshold is not met."""
@@ -274,3 +274,70 @@ def _whose(result: Result, results: Sequence[Result]) -> str:
     """Name the data set, too, as a log holds the lines of several commands."""
     several = len(results) > 1
     return f"{result.dataset}: {result.model}: " if several else f"{result.dataset}: "
+
+
+class ExpectedScores(NamedTuple):
+    """The scores of the whole set that an evaluation will have."""
+
+    dataset: str
+    """Name of the data set, as its runs record it."""
+    scores: dict[str, BoundMetric]
+    """The scores that are known beforehand, by name, with their units and bounds."""
+    is_open: bool
+    """Whether the data set scores itself, so that there may be scores of any name."""
+
+
+def expect_scores(
+    dataset: str, options: EvaluationOptions, task: str | None, registry: Registry
+) -> ExpectedScores:
+    """Say which scores an evaluation will have, without reading data."""
+    from evalkit.catalog import Resolver, bind_dataset
+
+    resolver = Resolver(registry)
+    bound = bind_dataset(resolver, dataset, task)
+    named = options.metrics
+    stage = options.columns
+    of_declared = [] if stage is None else stage.metrics(resolver)
+    metrics = resolver.metrics(
+        bound,
+        resolver.task(bound),
+        [named] if isinstance(named, str) else named,
+        [*options.extra_metrics, *of_declared],
+        options.perf_metric,
+    )
+    scores = {}
+    for metric in metrics:
+        scores[metric.name] = metric
+        parts = [metric.score_of(part) for part in metric.scores if part]
+        scores.update((part.name, part) for part in parts)
+    return ExpectedScores(bound.component.name, scores, bound.has("evaluate"))
+
+
+def exit_if_worse(comparison: Comparison) -> None:
+    """Exit with 3 where the first run was shown to be worse than another."""
+    from evalkit.errors import EvalkitError
+
+    worse, unjudged = comparison.worse, comparison.unjudged
+    for row in unjudged:
+        echo(f"evalkit: warning: --fail-if-worse: {_why_not_judged(row)}", err=True)
+    if not comparison.judged:
+        raise EvalkitError(
+            "--fail-if-worse: no score could be judged, so that it is not known "
+            "whether the first run is worse"
+        )
+    by = (
+        ""
+        if comparison.margin is None
+        else (f"; more than the margin of {comparison.margin:g}")
+    )
+    for row in worse:
+        say_not_met(f"{row.metric}: {row.conclusion}{by}")
+    if worse:
+        raise click.exceptions.Exit(NOT_MET)
+
+
+def _why_not_judged(row: ComparedScore) -> str:
+    why = row.reason or "there is no test"
+    if row.higher_is_better is None:
+        why = "it is not known whether higher is better"
+    return f"{row.metric} of {row.model_a} and {row.model_b} is not judged: {why}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import product
@@ -29,47 +28,40 @@ class Chosen(NamedTuple):
     """Which examples are asked about, and how."""
 
     dataset: str
-    task: Any
-    split: str | None
-    limit: int | None
-    filters: Mapping[str, Sequence[str]]
-    adapters: Mapping[str, Any]
-    """Of the examples; those of their copies stand at `perturbed`."""
-    map: Mapping[str, str]
+    rows: Mapping[str, Any]
+    """Which examples, as arguments of `load_inputs`."""
+    adapted: Any
+    """Adapters of the examples' copies."""
     asking: Mapping[str, Any]
     """The arguments that `read_asked` gives."""
     progress: Callable[[str, float], None]
     is_quiet: bool
-
-    @property
-    def rows(self) -> dict[str, Any]:
-        """Which examples, as arguments of `load_inputs`."""
-        names = ("dataset", "task", "split", "limit", "filters")
-        adapters = {k: v for k, v in self.adapters.items() if k == "data"}
-        rows = row_source(adapters, self.map)
-        return {**{name: getattr(self, name) for name in names}, "rows": rows}
 
 
 def chosen_rows(
     datasets: Sequence[str],
     task: str | None,
     options: Mapping[str, Any],
-    asking: Mapping[str, Any],
     splits: Mapping[str, str],
-    progress: Callable[[str, float], None],
-    is_quiet: bool,
+    *how: Any,
 ) -> list[Chosen]:
-    """Read which examples are asked about, of each data set."""
-    split, limit = options["split"], options["limit"]
-    filters, adapters = read_filters(options["filters"]), options["adapters"]
-    rows = (
-        limit,
-        filters,
-        read_adapters(adapters),
-        read_map(options["mapped"], "--map"),
-    )
-    how = (asking, progress, is_quiet)
-    return [Chosen(x, task, splits.get(x, split), *rows, *how) for x in datasets]
+    """Read which examples are asked about, of each dataset; `how` ends a `Chosen`."""
+    given, mapped = options["adapters"], read_map(options["mapped"], "--map")
+    adapters = read_adapters(given)
+    adapted = adapters.pop("perturbed", None)
+    rows = {"task": task, "limit": options["limit"]}
+    rows |= {"filters": read_filters(options["filters"])}
+    rows |= {"rows": row_source(adapters, mapped)}
+    split = options["split"]
+    return [
+        Chosen(
+            name,
+            {"dataset": name, "split": splits.get(name, split), **rows},
+            adapted,
+            *how,
+        )
+        for name in datasets
+    ]
 
 
 def refuse_what_is_not_asked(
@@ -152,7 +144,7 @@ def _declared(model: str, chosen: Chosen, folder: Path) -> Copies:
 
 def _refuse_names(models: Sequence[str], name: str | None) -> None:
     """Refuse models that runs would not tell apart, before the first is asked."""
-    from evalkit_models_base import name_in_runs
+    from evalkit_models_base import name_in_runs, without_keys
 
     if len(models) < 2:
         return
@@ -163,7 +155,7 @@ def _refuse_names(models: Sequence[str], name: str | None) -> None:
         with _as_a_model():
             own = name_in_runs(model)
         if own in names:
-            both = f"{_shown(names[own])} and {_shown(model)}"
+            both = f"{without_keys(names[own])} and {without_keys(model)}"
             raise click.UsageError(
                 f"two models are called {own!r}: {both}; evaluate one at a time, and "
                 "name it with --model-name."
@@ -247,16 +239,9 @@ def _plan(
     asking = {key: each for key, each in chosen.asking.items() if key != "asked"}
     price = chosen.asking["asked"].price
     with _as_a_model():
-        planned = plan_requests(
+        return plan_requests(
             model=model, price=price, copies_of=copies_of, **chosen.rows, **asking
         )
-    asked = {"model": _shown(model), "dataset": chosen.dataset}
-    return {"title": f"{_shown(model)} on {chosen.dataset}", **asked, **planned}
-
-
-def _shown(model: str) -> str:
-    """Return a model as it was named, without what may be a key."""
-    return re.sub(r"((?:key|_variable)=)[^,]*", r"\1…", model)
 
 
 def _answers_to_copies(
@@ -275,23 +260,19 @@ def _copies(files: Sequence[str], chosen: Chosen) -> list[Chosen]:
     from evalkit_models_base import load_inputs
 
     originals = load_inputs(**chosen.rows)
-    task: Any = chosen.task
+    task = chosen.rows["task"]
     if task is None:
         task = Registry().load("datasets", chosen.dataset).attributes["task"]
     is_part = len(originals) < originals.examples
     ids = [str(row["uid"]) for row in originals.rows]
-    adapted = chosen.adapters.get("perturbed")
+    adapters = {} if chosen.adapted is None else {"data": chosen.adapted}
+    rows = {
+        "task": task,
+        "filters": {"column.input_id": ids} if is_part else {},
+        "rows": row_source(adapters, {}),
+    }
     return [
-        chosen._replace(
-            dataset=file,
-            task=task,
-            split=None,
-            limit=None,
-            filters={"column.input_id": ids} if is_part else {},
-            adapters={} if adapted is None else {"data": adapted},
-            map={},
-        )
-        for file in files
+        chosen._replace(dataset=file, rows={"dataset": file, **rows}) for file in files
     ]
 
 

@@ -15,7 +15,7 @@ PARAMETERS = (
     *("prompt", "model_kind", "generate", "shots", "trials", "replications"),
     *("concurrency", "retries", "timeout", "max_errors"),
     *("requests_per_minute", "tokens_per_minute", "token_limit", "cost_limit"),
-    *("price", "cached"),
+    *("price", "cached", "keep_requests"),
 )
 """Names of the parameters that `asking_options` add."""
 
@@ -114,6 +114,11 @@ asking_options = apply(
         envvar="EVALKIT_REPLY_CACHE",
         help="Take replies from the cache and keep them there, or ask anew.",
     ),
+    setting(
+        "--keep-requests",
+        is_flag=True,
+        help="Keep the requests themselves in requests.parquet, not only digests.",
+    ),
 )
 """The options that say how a model is asked."""
 
@@ -166,41 +171,34 @@ def read_asked(
         return {}
     from evalkit_models_base import Asked
 
+    wording = ("prompt", "shots", "trials", "replications", "model_kind")
+    limits = {*PARAMETERS} & {*Asked.__annotations__} - {"max_errors"}
     return {
-        "prompt": said["prompt"],
+        **{name: said[name] for name in wording},
         "generate": _read_generate(said["generate"]),
-        **{name: said[name] for name in ("shots", "trials", "replications")},
-        "model_kind": said["model_kind"],
         "asked": Asked(
-            concurrency=said["concurrency"],
-            retries=said["retries"],
+            **{name: said[name] for name in limits},
             seconds=said["timeout"],
-            requests_per_minute=said["requests_per_minute"],
-            tokens_per_minute=said["tokens_per_minute"],
             max_errors=_read_errors(said["max_errors"]),
-            token_limit=said["token_limit"],
-            cost_limit=said["cost_limit"],
-            price=said["price"],
             is_cached=said["cached"],
+            keeps_requests=said["keep_requests"],
         ),
     }
 
 
-_LIMITS = {
-    **{name: name for name in ("concurrency", "retries", "timeout", "token_limit")},
-    **{name: name for name in ("requests_per_minute", "tokens_per_minute")},
-    "max_errors": "max_errors",
-    "cached": "cache",
-}
-"""What limits asking: what a judge's file calls it, by the name of the parameter."""
+_LIMITS = (
+    *("concurrency", "retries", "timeout", "token_limit", "max_errors", "cached"),
+    *("requests_per_minute", "tokens_per_minute"),
+)
+"""Parameters that limit judges, too."""
 
 
 def limits_given(context: click.Context) -> dict[str, Any]:
     """Return the limits that a user set, by their names in a judge's file."""
     default = click.core.ParameterSource.DEFAULT
     found = {
-        key: context.params[name]
-        for name, key in _LIMITS.items()
+        "cache" if name == "cached" else name: context.params[name]
+        for name in _LIMITS
         if context.get_parameter_source(name) != default
     }
     if "max_errors" in found:

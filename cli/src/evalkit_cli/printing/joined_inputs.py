@@ -41,7 +41,7 @@ def join_inputs(result: Result, file: str, ids: Collection[str]) -> JoinedInputs
     record = _record_with(result, sha256)
     used = next(each for each in record.components if each.kind == "tasks")
     task = BoundTask.of(Resolver(registry).bind("tasks", used.reference))
-    stages = _stages(record)
+    stages = [each.stage for each in record.data.adapters]
     rows = Rows(adapters={"data": stages}) if stages else None
     found = load_inputs(path, task=task, rows=rows, registry=registry)
     wanted = {*ids}
@@ -70,11 +70,6 @@ def _record_with(result: Result, sha256: str) -> RunRecord:
         (r for r in records if any(f.sha256 == sha256 for f in r.data.files)),
         result.record,
     )
-
-
-def _stages(record: RunRecord) -> list[dict[str, Any]]:
-    """Return the adapters that the rows of a file went through in a run."""
-    return [each.stage for each in record.data.adapters]
 
 
 def _notices(record: RunRecord, path: Path, sha256: str, lacking: int) -> list[str]:

@@ -95,15 +95,14 @@ def join_parts(
     if joined.dtype == rest.dtype:
         return joined.append(rest)
     if isinstance(joined.dtype, pl.Struct):
-        present = map(_without_nulls, joined.to_list())
+        present = (
+            each and {key: part for key, part in each.items() if part is not None}
+            for each in joined.to_list()
+        )
         together = _number_structs(name, [*present, *values])
         if together is not None:
             return together
     return make(name, [*joined.to_list(), *values])
-
-
-def _without_nulls(value: dict[str, Any] | None) -> dict[str, Any] | None:
-    return value and {key: part for key, part in value.items() if part is not None}
 
 
 def _number_structs(name: str, values: Sequence[Any]) -> pl.Series | None:

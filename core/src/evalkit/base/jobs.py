@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -59,3 +59,12 @@ class Job(NamedTuple):
     """Name of the file that tells of it, whether it is there or not."""
     figures: JobFigures | None
     """What it took; None where there is no such file."""
+    sha256: str | None = None
+    """Of the file's bytes."""
+
+    @property
+    def recorded(self) -> dict[str, Any]:
+        """What a run records of it: nothing where there is none."""
+        if self.figures is None:
+            return {}
+        return {"job": {"sha256": self.sha256, **self.figures.model_dump()}}

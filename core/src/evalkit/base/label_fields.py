@@ -90,7 +90,10 @@ def _broken_rules(
             yield {"type": "missing", "loc": (label,), "input": values}
         rule, others = _one_of(labels), (key for key in values if key not in labels)
         yield from (_broken(rule, key, key) for key in others)
-    is_number = {key: _is_number(value) for key, value in values.items()}
+    is_number = {
+        key: isinstance(value, int | float) and not isinstance(value, bool)
+        for key, value in values.items()
+    }
     for key, value in values.items():
         if not is_number[key]:
             yield _broken("must be a number", value, key)
@@ -111,10 +114,6 @@ def _broken(rule: str, value: Any, *place: str) -> InitErrorDetails:
 
     kind = PydanticCustomError(RULE, "{rule}", {"rule": rule})
     return {"type": kind, "loc": place, "input": value}
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def folded(label: str) -> str:

@@ -153,7 +153,9 @@ def _map_answers(
         if mapping is not None:
             answer = _mapped(answer, mapping)
         items = answer if isinstance(answer, list) else [answer]
-        if not (items or kind.may_be_empty) or any(map(_is_lacking, items)):
+        # tables of pandas have NaN for no answer
+        is_lacking = any(item is None or item != item for item in items)
+        if is_lacking or not (items or kind.may_be_empty):
             problems.append(
                 reporter.loaded.problem(position, reporter.field, "is required")
             )
@@ -175,11 +177,6 @@ def _map_answers(
         hint = f"; {HOW_TO_NORMALISE} mends all of them" if can_mend else ""
         raise reporter.error(problems, hint)
     return results
-
-
-def _is_lacking(item: Any) -> bool:
-    """Tell whether there is no answer; tables of pandas have NaN for that."""
-    return item is None or item != item
 
 
 def _mapped_column(

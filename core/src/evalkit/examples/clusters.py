@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import polars as pl
 
@@ -104,15 +103,14 @@ def _copies_of_one(frame: pl.DataFrame) -> pl.Series:
     return _numbers(names.to_frame()).alias("cluster")
 
 
-def _plain(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
 def _numbers(values: pl.DataFrame) -> pl.Series:
     """Number rows by their values, equal ones alike."""
     distinct = values.unique(maintain_order=True)
     # 1 and 1.0 are one cluster, and 0.0 and -0.0, whatever else the column holds
-    plain = ([*map(_plain, row)] for row in distinct.iter_rows())
+    plain = (
+        [int(v) if isinstance(v, float) and v.is_integer() else v for v in row]
+        for row in distinct.iter_rows()
+    )
     texts = [str(encode(row)) for row in plain]
     numbered = distinct.with_columns(pl.Series("__number", unit_keys(texts, 0)))
     return values.join(

@@ -119,7 +119,12 @@ def _by_name(frame: pl.DataFrame, loaded: ExampleRows) -> pl.DataFrame:
         elif _holds(column.dtype, pl.Struct):
             values = column.to_list()
         if values is not None:
-            texts = [None if value is None else _as_json(value) for value in values]
+            texts = [
+                None
+                if value is None
+                else json.dumps(_without_nulls(value), sort_keys=True, default=str)
+                for value in values
+            ]
             column = pl.Series(name, texts, dtype=pl.String)
         columns.append(column)
     return pl.DataFrame(columns)
@@ -131,10 +136,6 @@ def _holds(dtype: Any, kind: type[pl.DataType]) -> bool:
     if isinstance(dtype, pl.Struct):
         inner = [field.dtype for field in dtype.fields]
     return dtype == kind or any(_holds(each, kind) for each in inner)
-
-
-def _as_json(value: Any) -> str:
-    return json.dumps(_without_nulls(value), sort_keys=True, default=str)
 
 
 def _without_nulls(value: Any) -> Any:

@@ -63,7 +63,10 @@ def names_to_keep(
         column.name
         for column in frame.get_columns()
         if column.name in names
-        and _can_be_named(column.name)
+        # what --by can mean: commas join names, and two are taken
+        and column.name not in ("answer", "pred")
+        and "," not in column.name
+        and column.name == column.name.strip()
         and is_small(column)
         and (is_part or makes_groups(column))
     )
@@ -84,11 +87,6 @@ def _columns_of(source: Any) -> set[str]:
     if isinstance(source, Mapping):
         return set().union(*map(_columns_of, source.values()))
     return set()
-
-
-def _can_be_named(name: str) -> bool:
-    """Tell whether --by can mean a column: commas join names, and two are taken."""
-    return name not in ("answer", "pred") and "," not in name and name == name.strip()
 
 
 def makes_groups(column: pl.Series) -> bool:

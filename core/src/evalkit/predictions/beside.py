@@ -88,27 +88,12 @@ def checked_figures(model: type[_Model], values: Any) -> _Model:
         ) from error
 
 
-class JobFile(NamedTuple):
-    """The file that tells of a job."""
-
-    job: Job
-    sha256: str | None
-    """Of its bytes; None where there is none."""
-
-    @property
-    def recorded(self) -> dict[str, Any]:
-        """What a run records of it: nothing where there is none."""
-        if self.job.figures is None:
-            return {}
-        return {"job": {"sha256": self.sha256, **self.job.figures.model_dump()}}
-
-
 def job_file_name(predictions: str) -> str:
     """Return the name of the file that tells of the job that made another one."""
     return model_name(Path(predictions)) + ".job.json"
 
 
-def read_job(predictions: Any) -> JobFile | None:
+def read_job(predictions: Any) -> Job | None:
     """Read the file beside a file of predictions."""
     file = file_of(predictions)
     if file is None or not Path(file).name:
@@ -117,9 +102,9 @@ def read_job(predictions: Any) -> JobFile | None:
     path = path_beside(given, job_file_name(given.name))
     found = read_beside(path, JobFigures)
     if found is None:
-        return JobFile(Job(path.name, None), None)
+        return Job(path.name, None)
     figures, content = found
-    return JobFile(Job(path.name, figures), hashlib.sha256(content).hexdigest())
+    return Job(path.name, figures, hashlib.sha256(content).hexdigest())
 
 
 def given_job(figures: Mapping[str, Any]) -> Job:
@@ -152,6 +137,9 @@ class System(BaseModel):
     predictions_sha256: str | None = Field(
         None, description="Of the file of predictions that it tells of."
     )
+    tables: Mapping[str, str] = Field(
+        {}, description="SHA-256 of tables that a run keeps, by name: files STEM.NAME."
+    )
 
     @field_validator("extract")
     @classmethod
@@ -173,14 +161,14 @@ class System(BaseModel):
 
         What a prompt and the file of its shots are called is no part of the digest.
         """
-        said = self.model_dump(mode="json", exclude={"predictions_sha256"})
+        said = self.model_dump(mode="json", exclude={"predictions_sha256", "tables"})
         told = {k: each for k, each in (said["prompt"] or {}).items() if k != "name"}
         if "shown" in told and isinstance(told.get("shots"), dict):
             told["shots"] = {k: v for k, v in told["shots"].items() if k != "source"}
         identity = {**said, "prompt": None if said["prompt"] is None else told}
         text = json.dumps(identity, sort_keys=True, ensure_ascii=False)
         sha256 = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        return {"sha256": sha256, **said}
+        return {"sha256": sha256, **said, "tables": self.tables}
 
 
 def read_system(predictions: Any) -> System | None:
@@ -194,6 +182,17 @@ def read_system(predictions: Any) -> System | None:
     if system.predictions_sha256 not in (None, sha256_of(given)):
         raise DataError(f"{path}: tells of other predictions than {given} holds now")
     return system
+
+
+def tables_beside(predictions: Any, digests: Mapping[str, str]) -> dict[str, Any]:
+    """Read the tables beside a file of predictions that a run keeps."""
+    given, found = file_at(predictions) if digests else Path(), {}
+    for name, digest in digests.items():
+        path = path_beside(given, f"{model_name(given)}.{name}")
+        if not path.is_file() or sha256_of(path) != digest:
+            raise DataError(f"{path}: not the table that {system_file(given)} names")
+        found[name] = pl.read_parquet(path)
+    return found
 
 
 def system_file(predictions: str | Path) -> Path | None:

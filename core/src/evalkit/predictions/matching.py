@@ -137,7 +137,8 @@ def place(
     is_known = examples != NOWHERE
     if replications is None:
         replications = pl.Series([None], dtype=pl.String).new_from_index(0, len(nobody))
-    named = _distinct(replications, is_known) if known is None else known
+    distinct = replications.filter(is_known).drop_nulls().unique()
+    named = sorted_replications(distinct) if known is None else known
     if not named:
         return Cells((), examples, nobody)
     _refuse_too_many(len(named), count, len(examples))
@@ -152,10 +153,6 @@ def place(
         rows = rows[::-1] if is_last_first else rows
         cells[rows] = pair(examples[rows], free // len(named), free)
     return Cells(named, cells, is_lacking)
-
-
-def _distinct(replications: pl.Series, is_known: NDArray[np.bool_]) -> tuple[str, ...]:
-    return sorted_replications(replications.filter(is_known).drop_nulls().unique())
 
 
 def sorted_replications(names: Iterable[str]) -> tuple[str, ...]:

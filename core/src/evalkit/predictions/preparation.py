@@ -137,7 +137,7 @@ def prepare(
     system = read_system(predictions)
     if system is not None:
         source = {**source, "system": system.recorded}
-    return Prepared(examples, alignment, source, ids, stage, answers, job and job.job)
+    return Prepared(examples, alignment, source, ids, stage, answers, job)
 
 
 def place_of(predictions: Predictions) -> str:

@@ -231,6 +231,8 @@ class System(Part):
     extract: Text | tuple[Any, ...] | None = None
     """What was meant to take the answer out of a reply; see `extraction` for what
     did."""
+    tables: Mapping[Text, Sha256] = {}
+    """Tables of the run folder that came with the predictions, by name."""
 
 
 class Predictions(Part):
@@ -246,6 +248,11 @@ class Predictions(Part):
     """Only where a file beside the predictions tells of the job that made them."""
     system: System | None = None
     """Only where a file beside the predictions tells what made them."""
+
+    @property
+    def tables(self) -> Mapping[str, str]:
+        """SHA-256 of tables of the run folder that came with them, by name."""
+        return self.system.tables if self.system else {}
 
 
 class Data(Part):

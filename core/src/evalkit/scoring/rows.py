@@ -270,12 +270,9 @@ class _Rows:
         return rows[kept], [values[place] for place in kept]
 
 
-def _is_plain(kind: type) -> bool:
-    return kind in _PLAIN or issubclass(kind, _PLAIN_NUMPY)
-
-
 def _as_array(values: Sequence[Any]) -> Floats | None:
-    if not all(map(_is_plain, set(map(type, values)))):
+    kinds = set(map(type, values))
+    if not all(kind in _PLAIN or issubclass(kind, _PLAIN_NUMPY) for kind in kinds):
         return None
     try:
         return np.fromiter(values, np.float64, len(values))

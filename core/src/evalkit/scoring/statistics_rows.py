@@ -180,13 +180,8 @@ def weighted_sums(values: Floats, counts: Codes | Floats, starts: Codes) -> Floa
         # sums of whole numbers are exact, whatever the order
         whole: Floats = np.add.reduceat(values * counts, starts)
         return whole
-    return np.array(
-        [exact_sum(values[p], counts[p]) for p in _parts(starts, len(values))]
-    )
-
-
-def _parts(starts: Codes, length: int) -> Iterator[slice]:
-    return (slice(*ends) for ends in pairwise([*starts.tolist(), length]))
+    parts = (slice(*ends) for ends in pairwise([*starts.tolist(), len(values)]))
+    return np.array([exact_sum(values[p], counts[p]) for p in parts])
 
 
 def exact_sum(values: Floats, counts: Codes | Floats) -> float:

@@ -26,6 +26,7 @@ from evalkit.plugins.importing import find_owner, name_owner
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import Alignment, OnDuplicate, OnProblem
+from evalkit.predictions.beside import file_of, tables_beside
 from evalkit.predictions.column_stages import ColumnStage
 from evalkit.predictions.kept_responses import keep_responses, restore_responses
 from evalkit.predictions.preparation import (
@@ -344,6 +345,11 @@ class GivenPredictions(NamedTuple):
         """Let a result hold the responses, unless it was made without examples."""
         if result.record.includes_examples:
             result.responses_of = self.responses
+            tables = result.record.predictions.tables
+            if self.run is None:
+                result.tables = tables_beside(file_of(self.predictions), tables)
+            else:
+                result.tables = {name: self.run.tables[name] for name in tables}
         if self.run is None:
             return
         differences = find_differences(self.run.record, result.record)

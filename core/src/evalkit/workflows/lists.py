@@ -105,7 +105,8 @@ def score(
     if answer_kind != "spans":
         predictions = _scored_values("predictions", predictions)
         targets = _scored_values("targets", targets)
-    kind = answer_kind or _kind_of(targets)
+    holds_lists = any(isinstance(target, list) for target in targets)
+    kind: AnswerKind = answer_kind or ("any-of" if holds_lists else "one")
     declared = None if labels is None else tuple(labels)
     context = MetricContext(declared, kind, job=None if job is None else given_job(job))
     ids = [str(number) for number in range(len(targets))]
@@ -169,10 +170,6 @@ def _check_kind(
                     f"{name}: with answer_kind={kind!r} each must be a list, one is "
                     f"{shorten(value)}"
                 )
-
-
-def _kind_of(targets: Sequence[Any]) -> AnswerKind:
-    return "any-of" if any(isinstance(target, list) for target in targets) else "one"
 
 
 def _frame_of(

@@ -87,6 +87,8 @@ def rescore(
         chosen: list[Any] = [metrics] if isinstance(metrics, str) else [*metrics]
         result, new = _rescored(parent, chosen, jobs, resolver, watchers, progress)
         result.responses_of = lambda: parent.responses
+        kept = result.record.predictions.tables
+        result.tables = {name: parent.tables[name] for name in kept}
         result.record_time(started, time.time() - started)
         if moved := here.restore():
             result.record_warnings([moved])

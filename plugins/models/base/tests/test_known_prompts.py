@@ -118,7 +118,7 @@ def test_truncation_of_helm() -> None:
     made = renderer(prompt, "helm", inputs, ("text",))
     fitter = Fitter(made, 1024, stub_tokens)
     shots = [Shot({"uid": str(n), "input": "train" * 400}, "train") for n in range(3)]
-    text = str(fitter.fitted(inputs.rows[0], shots, 100).text)
+    text = str(fitter.fitted(inputs.rows[0], shots, 100)[0].text)
     assert text.count("eval") == 924
     assert text.count("train") == 0
     assert [notice.partition(",")[0] for notice in fitter.notices] == [
@@ -135,7 +135,7 @@ def test_the_last_shots_are_left_out_first() -> None:
     shots = [
         Shot({"uid": str(n), "input": f"{n}" + "train" * 200}, "") for n in range(4)
     ]
-    text = str(fitter.fitted(inputs.rows[0], shots, 100).text)
+    text = str(fitter.fitted(inputs.rows[0], shots, 100)[0].text)
     assert (text.count("eval"), text.count("train")) == (500, 400)
     assert ("0train" in text, "1train" in text, "2train" in text) == (True, True, False)
 

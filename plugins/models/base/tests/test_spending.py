@@ -23,8 +23,8 @@ from evalkit_models_base import (
     predict,
     text_reply,
 )
-from evalkit_models_base.estimating import plan_requests
 from evalkit_models_base.limits import AskingEnded
+from evalkit_models_base.planning import plan_requests
 
 Rows = list[dict[str, Any]]
 

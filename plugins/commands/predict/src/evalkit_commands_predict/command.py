@@ -146,15 +146,10 @@ def _plans(
     price: Any,
 ) -> list[dict[str, Any]]:
     """Say what would be asked of each model about each data set."""
-    from evalkit_models_base import plan_requests, without_keys
+    from evalkit_models_base import plan_requests
 
     return [
-        {
-            "title": f"{without_keys(model)} on {name}",
-            "model": without_keys(model),
-            "dataset": name,
-            **plan_requests(name, model, **chosen, price=price),
-        }
+        plan_requests(name, model, **chosen, price=price)
         for name in names
         for model in models
     ]

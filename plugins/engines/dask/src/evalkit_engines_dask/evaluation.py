@@ -91,7 +91,7 @@ class Evaluation:
         if system is not None:
             self._beside["system"] = system.recorded
         asked = replace(asked, watchers=Observers(asked.registry))
-        self._plan = Plan(asked, model, job and job.job, writes)
+        self._plan = Plan(asked, model, job, writes)
         self._task = Task(engine.store, attempt("evaluation"))
         paths = self._data_path(), predictions
         self._paths = [path if isinstance(path, Path) else None for path in paths]

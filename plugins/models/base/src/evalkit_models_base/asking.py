@@ -1,15 +1,17 @@
-"""Asks a model many things at once, again where that may help, and in order."""
+"""Asks a model: many requests at once, again where that may help, and in order."""
 
 from __future__ import annotations
 
-import asyncio
-import math
 import random
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import count, islice, takewhile
+from typing import Any, Self
 
+import anyio
+from aiolimiter import AsyncLimiter
+from anyio.from_thread import start_blocking_portal
 from tenacity import (
     AsyncRetrying,
     RetryCallState,
@@ -17,296 +19,358 @@ from tenacity import (
     stop_after_attempt,
 )
 
-from evalkit_models_base.bound import BoundModel
-from evalkit_models_base.cache import Keys, ReplyCache
+from evalkit.places import is_offline
+from evalkit_models_base.cache import ReplyCache
 from evalkit_models_base.calling import Caller
-from evalkit_models_base.limits import Again, even_limiter, limiter, within_patience
-from evalkit_models_base.limits import AskingEnded as AskingEnded
-from evalkit_models_base.models import close as close
-from evalkit_models_base.models import places_of, refuse_offline
-from evalkit_models_base.prices import Price, refuse_unknown_cost
-from evalkit_models_base.questions import Answer as Answer
-from evalkit_models_base.questions import Batch, batches
-from evalkit_models_base.questions import Question as Question
-from evalkit_models_base.requests import Reply
-from evalkit_models_base.responses import (
-    Responses,
-    answers_all,
-    as_text,
-    from_text,
-    is_alike,
+from evalkit_models_base.inputs import ModelInputs
+from evalkit_models_base.limits import (
+    Asked,
+    AskingEnded,
+    Budget,
+    even_limiter,
+    price_of,
 )
-from evalkit_models_base.settings import Asked
-from evalkit_models_base.spending import Budget
+from evalkit_models_base.model import BoundModel
+from evalkit_models_base.models import identity_of, names_of
+from evalkit_models_base.questions import Answer, Question
+from evalkit_models_base.requests import Reply
+from evalkit_models_base.services import LONGEST_SERVER_WAIT
 
 _FIRST_WAIT = 1.0
-"""Seconds before a request is asked again; twice as many each time."""
+"""Seconds before a request is sent again; twice as many each time."""
 
 _LONGEST_WAIT = 60.0
 
 _AHEAD = 4
 _LEAST_AHEAD = 256
-"""Batches that are begun for each one that may be asked, and questions at least, so
+"""Batches that are begun for each one that may be under way, and questions at least, so
 that a slow one holds up no others while replies are handed on in order."""
 
 
-class Asker:
-    """Asks a model, within limits."""
+class Again(Exception):
+    """A reply that may come when the request is sent again."""
+
+    def __init__(self, reason: str, after: float | None) -> None:
+        super().__init__(reason)
+        self.after = after
+
+
+class _Coming:
+    """A reply that is under way."""
+
+    def __init__(self) -> None:
+        self.done = anyio.Event()
+        self.reply: Reply | None = None
+
+
+class _Batch:
+    """Questions that are asked together, by their keys, and what came of them."""
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self.questions = questions
+        self.done = anyio.Event()
+        self.answers: list[Answer] | None = None
+
+
+class Engine:
+    """Asks one model, loaded once, within limits that hold until it is closed.
+
+    All that is asked goes through `ask_all`; the model runs in one event loop, in a
+    thread of its own.
+
+    Args:
+        model: The model.
+        given: What the user named it by.
+        asked: Limits.
+        inputs: What a model is asked that answers inputs.
+
+    Raises:
+        EvalkitError: The price or the cache cannot be used.
+    """
 
     def __init__(
         self,
         model: BoundModel,
+        given: Any,
         asked: Asked,
-        cache: ReplyCache | None,
-        requests: int,
-        responses: Responses | None = None,
-        price: Price | None = None,
+        inputs: ModelInputs | None = None,
     ) -> None:
-        self._model, self._asked, self._cache = model, asked, cache
-        self._keys = None if cache is None else Keys(model)
-        self._caller = Caller(model, asked.seconds, responses)
-        refuse_unknown_cost(model.component.id, asked.cost_limit, price)
-        self.budget = Budget(model.component.id, asked, requests, price)
-        self._coming: dict[str, tuple[asyncio.Future[list[Reply]], int]] = {}
-        self._places = places_of(model, asked)
-        self._slots = asyncio.Semaphore(self._places)
-        self._ended = asyncio.Event()
+        self.model, self.asked = model, asked
+        self.cache: ReplyCache | None = None
         self._ended_by: BaseException | None = None
-        self._has_failed = False
-        self._limiter = even_limiter(asked.requests_per_minute)
-        self._token_limiter = limiter(asked.tokens_per_minute)
-
-    async def answers(
-        self, questions: Iterable[Question]
-    ) -> AsyncGenerator[Answer, None]:
-        """Ask all questions.
-
-        When the work ends early, nothing more is asked, and what is under way is waited
-        for and kept; an interrupt waits for nothing.
-        """
-        size = 1 if self._model.way == "ask" else self._model.batch_requests
-        ahead = max(_AHEAD * self._places, _LEAST_AHEAD // size)
-        under_way: deque[asyncio.Task[list[Answer]]] = deque()
+        self._serving = start_blocking_portal(name="evalkit-asking")
+        self._portal = self._serving.__enter__()
         try:
-            for batch in batches(questions, size):
-                under_way.append(asyncio.create_task(self._answer(batch)))
-                if len(under_way) >= ahead:
-                    for answer in await under_way.popleft():
-                        yield answer
-            while under_way:
-                for answer in await under_way.popleft():
-                    yield answer
-            if self._has_failed:
-                self._go_on()
-        except Exception as error:
-            self._end(error)
-            await asyncio.gather(*under_way, return_exceptions=True)
-            assert self._ended_by is not None
-            raise self._ended_by from self._ended_by.__cause__  # what came first
+            self.identity = identity_of(model, given)
+            self.price = price_of(asked.price, names_of(model, given, self.identity))
+            self.budget = Budget(model.component.id, asked, self.price)
+            if asked.is_cached and model.has("describe_request"):
+                self.cache = ReplyCache(model)
+        except BaseException:
+            self.close()
+            raise
+        self._caller = Caller(model, asked.seconds, inputs)
+        wanted = asked.concurrency or model.concurrency
+        self.places = wanted if model.way == "ask" else min(wanted, model.concurrency)
+        self._coming: dict[str, _Coming] = {}
+        self._calls: set[anyio.CancelScope] = set()
+        self._limiter = even_limiter(asked.requests_per_minute)
+        rate = asked.tokens_per_minute
+        self._tokens = None if rate is None else AsyncLimiter(max(1.0, rate), 60.0)
+        self._numbers = count()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the model and the cache go."""
+        try:
+            self._portal.call(self._close_model)
         finally:
-            for task in under_way:
-                task.cancel()
-            await asyncio.gather(*under_way, return_exceptions=True)
+            self._serving.__exit__(None, None, None)
+            if self.cache is not None:
+                self.cache.close()
+
+    async def _close_model(self) -> None:
+        try:  # a model may look at what ended the work
+            if self._ended_by is not None:
+                raise self._ended_by
+        except BaseException:
+            await self.model.close()
+        else:
+            await self.model.close()
+
+    def ask_all(
+        self, questions: Iterable[Question], total: int, take: Callable[[Answer], None]
+    ) -> None:
+        """Ask questions, and hand on the answers in their order.
+
+        When the work ends early, no further request is sent, and the replies under way
+        are waited for and kept; an interrupt waits for nothing.
+
+        Args:
+            questions: They are made as they are needed.
+            total: How many there are.
+            take: Takes an answer.
+
+        Raises:
+            AskingEnded: The work ended early.
+            EvalkitError: The model or the cache is broken.
+        """
+        self.budget.requests += total
+        work = self._portal.start_task_soon(self._run, questions, take)
+        try:
+            work.result()
+        except KeyboardInterrupt as error:
+            self._ended_by = self._ended_by or error
+            work.cancel()
+            self._portal.call(self._interrupt)
+            kept = "not kept" if self.cache is None else "kept, and not asked again"
+            error.add_note(f"the replies so far are {kept}")
+            raise
+
+    def kept_reply(self, question: Question) -> Reply | None:
+        """Return the reply to a question that the cache holds."""
+        if self.cache is None:
+            return None
+        return next(
+            iter(self.cache.get_all({self.cache.key(question): question}).values()),
+            None,
+        )
+
+    async def _interrupt(self) -> None:
+        for call in self._calls:
+            call.cancel()
+
+    async def _run(
+        self, questions: Iterable[Question], take: Callable[[Answer], None]
+    ) -> None:
+        size = 1 if self.model.way == "ask" else self.model.batch_requests
+        ahead = max(_AHEAD * self.places, _LEAST_AHEAD // size)
+        left = iter(questions)
+        batches = iter(lambda: [*islice(left, size)], [])
+        begun: deque[_Batch] = deque()
+        self._slots = anyio.CapacityLimiter(self.places)
+
+        async def hand_on(most: int) -> None:
+            while len(begun) > most and self._ended_by is None:
+                await begun[0].done.wait()
+                for answer in begun.popleft().answers or ():
+                    take(answer)
+
+        async with anyio.create_task_group() as tasks:
+            self._scope = tasks.cancel_scope
+            try:
+                for batch in takewhile(lambda _: self._ended_by is None, batches):
+                    begun.append(_Batch(batch))
+                    tasks.start_soon(self._answer, begun[-1])
+                    await hand_on(ahead - 1)
+                await hand_on(0)
+            except Exception as error:
+                self._end(error)
+        if isinstance(self._ended_by, AskingEnded):  # also those that came since
+            for whole in takewhile(lambda batch: batch.answers is not None, begun):
+                for answer in whole.answers or ():
+                    take(answer)
+        if self._ended_by is not None:
+            raise self._ended_by
 
     @property
     def notices(self) -> tuple[str, ...]:
         """What a user should know, once all was asked."""
-        broken = self._caller.one_by_one
-        if not broken:
-            return ()
-        what = "1 batch" if broken == 1 else f"{broken:,} batches"
-        return (f"{what} failed as a whole, and was asked one by one",)
+        broken, model = self._caller.one_by_one, self.model
+        found = []
+        if broken:
+            what = "1 batch" if broken == 1 else f"{broken:,} batches"
+            found.append(f"{what} failed as a whole, and was asked one by one")
+        if self.asked.is_cached and model.uses_network and self.cache is None:
+            found.append(
+                f"replies are not cached: {model.component.id} does not describe its "
+                "requests (describe_request)"
+            )
+        return tuple(found)
 
     def _end(self, error: BaseException) -> None:
+        """Send nothing more; calls that are under way are shielded."""
         if self._ended_by is None:
             self._ended_by = error
-            self._ended.set()
+            self._scope.cancel()
 
-    def _go_on(self) -> None:
-        if self._ended_by is not None:
-            raise self._ended_by
+    async def _answer(self, batch: _Batch) -> None:
+        try:
+            batch.answers = await self._answers(batch.questions)
+        except Exception as error:
+            self._end(error)
+        finally:
+            batch.done.set()
 
-    async def _answer(self, batch: Sequence[Question]) -> list[Answer]:
-        if self._keys is None:  # what is asked anew is asked for each example
-            replies = await self._ask(batch, None)
-            return [
-                Answer(question, reply, None, False)
-                for question, reply in zip(batch, replies, strict=True)
-            ]
-        keys = [*map(self._keys.key, batch)]
-        asked = dict(zip(keys, (each.request for each in batch), strict=True))
-        known = {
-            key: reply
-            for key, reply in self._kept(keys).items()
-            if answers_all(reply, asked[key])
-        }
+    async def _answers(self, questions: Sequence[Question]) -> list[Answer]:
+        """Find the answers: in the cache, under way, or by asking."""
+        if self.cache is None:  # what is asked anew is asked for each example
+            keys = [f"#{next(self._numbers)}" for _ in questions]
+        else:
+            keys = [*map(self.cache.key, questions)]
+        by_key = dict(zip(keys, questions, strict=True))
+        known = {} if self.cache is None else self.cache.get_all(by_key)
         own = {
             key: question
-            for key, question in zip(keys, batch, strict=True)
+            for key, question in by_key.items()
             if key not in known and key not in self._coming
         }
-        replies = await self._come(own, keys, known)
-        fresh = {*own}
-        answers = []
-        for question, key, reply in zip(batch, keys, replies, strict=True):
-            short = bytes.fromhex(key[:32])
-            answers.append(Answer(question, reply, short, key not in fresh))
+        self._coming |= {key: _Coming() for key in own}
+        # at once: others are forgotten when they have come
+        waits = {key: self._coming[key] for key in by_key if key not in known}
+        try:
+            await self._ask(own)
+        finally:
+            for key in own:
+                self._coming.pop(key).done.set()
+        for key, coming in waits.items():
+            if coming.reply is None:
+                await coming.done.wait()
+            assert coming.reply is not None  # else the work has ended
+            known[key] = coming.reply
+        fresh, answers = {*own}, []
+        for key, question in zip(keys, questions, strict=True):
+            short = None if self.cache is None else bytes.fromhex(key[:32])
+            answers.append(Answer(question, known[key], short, key not in fresh))
             fresh.discard(key)
         return answers
 
-    async def _come(
-        self,
-        own: Mapping[str, Question],
-        keys: Sequence[str],
-        known: Mapping[str, Reply],
-    ) -> list[Reply]:
-        """Ask questions, and wait for what others ask already."""
-        asking = asyncio.ensure_future(self._ask([*own.values()], [*own]))
-        self._coming |= {key: (asking, n) for n, key in enumerate(own)}
-        # at once: others are forgotten when they have come
-        waits = [known.get(key) or self._coming[key] for key in keys]
-        futures = {each[0] for each in waits if not isinstance(each, Reply)}
-        try:
-            # also what is asked here when another fails: it was paid for
-            await asyncio.wait({asking, *futures})
-            return [
-                each if isinstance(each, Reply) else each[0].result()[each[1]]
-                for each in waits
-            ]
-        finally:
-            for key in own:
-                del self._coming[key]
-            asking.cancel()
-            with suppress(BaseException):  # it is told by who waits for it
-                asking.exception()
-
-    def kept_reply(self, question: Question) -> Reply | None:
-        """Return the reply to a question that the cache holds."""
-        if self._keys is None:
-            return None
-        return next(iter(self._kept([self._keys.key(question)]).values()), None)
-
-    def _kept(self, keys: Sequence[str]) -> dict[str, Reply]:
-        """Return the replies that are there, but for those that cannot be read."""
-        if self._cache is None:
-            return {}
-        texts = self._cache.get_all(keys)
-        found = {key: from_text(text) for key, text in texts.items()}
-        return {key: reply for key, reply in found.items() if reply is not None}
-
-    def _keep(self, replies: Mapping[str, Reply]) -> dict[str, Reply]:
-        """Keep replies, and return those that stand.
-
-        Of a request that was under way twice, as of two processes that ask the same,
-        this is the first one, so that a repeated run finds what this one did.
-        """
-        if self._cache is None:
-            return {**replies}
-        given = {key: each for key, each in replies.items() if each.error is None}
-        before = {
-            key: reply
-            for key, reply in self._kept([*given]).items()
-            if is_alike(reply, given[key])
-        }
-        texts = {}
-        for key in given.keys() - before.keys():
-            with suppress(TypeError, ValueError):  # who writes it to a file says so
-                texts[key] = as_text(given[key])
-        if texts:
-            self._cache.put_all(texts)
-        return {**replies, **before}
-
-    async def _ask(
-        self, questions: Sequence[Question], keys: Sequence[str] | None
-    ) -> list[Reply]:
-        if not questions:
-            return []
-        batch = Batch([each.request for each in questions], keys)
-        async with self._slots:
-            try:
-                self._go_on()
-                refuse_offline(self._model)
-                await self._ask_again_and_again(batch)
-                self._count_in(batch)
-            except Exception as error:
-                self._end(error)
-                raise
-        return [batch.replies[n] for n in range(len(questions))]
-
-    def _count_in(self, batch: Batch) -> None:
-        """Count what stands; where that is too much, the batch is still handed on."""
-        try:
-            for reply in sorted(batch.replies.values(), key=lambda r: not r.is_fatal):
-                self.budget.take(reply)
-        except AskingEnded as error:
-            self._has_failed = True
-            self._end(error)
-
-    async def _unless_ended(self, waiting: Awaitable[Any]) -> None:
-        """Wait, but for no longer than anything is asked."""
-        waits = asyncio.ensure_future(waiting)
-        ended = asyncio.ensure_future(self._ended.wait())
-        try:
-            await asyncio.wait([waits, ended], return_when=asyncio.FIRST_COMPLETED)
-            if waits.done():
-                waits.result()
-        finally:
-            waits.cancel()
-            ended.cancel()
-
-    async def _ask_again_and_again(self, batch: Batch) -> None:
+    async def _ask(self, questions: Mapping[str, Question]) -> None:
         """Ask for replies until all have come or will not; errors become replies."""
+        if not questions:
+            return
+        open_ = dict.fromkeys(questions, 0)
         retrying = AsyncRetrying(
             retry=retry_if_exception_type(Again),
-            stop=stop_after_attempt(self._asked.retries + 1),
+            stop=stop_after_attempt(self.asked.retries + 1),
             wait=_wait,
-            sleep=lambda seconds: self._unless_ended(asyncio.sleep(seconds)),
+            sleep=anyio.sleep,
             reraise=True,
         )
-        try:
-            async for attempt in retrying:
-                with attempt:
-                    await self._try(batch)
-        except Again:
-            pass  # what they were answered last stands for them
+        async with self._slots:
+            if self.model.uses_network and is_offline():
+                raise AskingEnded(
+                    f"{self.model.component.id} cannot be asked, as EVALKIT_OFFLINE "
+                    "forbids the network, and the reply is not in the cache: unset it"
+                )
+            try:
+                async for attempt in retrying:
+                    with attempt:
+                        await self._try(questions, open_)
+            except Again:
+                pass  # what they were answered last stands for them
+            except Exception as error:
+                self._end(error)  # before another one gets the slot
+                raise
+            replies = [self._coming[key].reply for key in questions]
+            final = [reply for reply in replies if reply is not None]
+            try:
+                for reply in sorted(final, key=lambda reply: not reply.is_fatal):
+                    self.budget.take(reply)
+            except AskingEnded as error:  # these are still handed on
+                self._end(error)
 
-    async def _try(self, batch: Batch) -> None:
-        """Ask for the replies that are missing, or that may come now."""
-        places = batch.open
-        if self._limiter is not None:
-            for _ in places:
-                await self._unless_ended(self._limiter.acquire())
-        self._go_on()
-        came = await self._caller.replies([batch.asked[n] for n in places])
-        found = [within_patience(reply) for reply in came]
-        self._take_in(batch, places, found)
-        await self._spend(found)
-        later = [reply for reply in found if reply.is_retriable]
-        if later and not any(reply.is_fatal for reply in found):
-            raise Again(
-                str(later[0].error),
-                max((r.retry_after for r in later if r.retry_after), default=None),
-            )
-
-    def _take_in(
-        self, batch: Batch, places: Sequence[int], came: Sequence[Reply]
+    async def _try(
+        self, questions: Mapping[str, Question], open_: dict[str, int]
     ) -> None:
-        """Keep what came at once, as others of the batch may take long, or end all."""
-        replies = dict(zip(places, came, strict=False))
-        if batch.keys is not None:
-            named = {batch.keys[n]: reply for n, reply in replies.items()}
-            kept = self._keep(named)
-            replies = {n: kept[batch.keys[n]] for n in replies}
-        batch.replies.update(replies)
+        """Ask for the replies that are missing, or that may come now.
 
-    async def _spend(self, replies: Sequence[Reply]) -> None:
-        tokens = sum(map(self.budget.spend, replies))
+        Args:
+            questions: All questions of the batch.
+            open_: How often each was asked that has no final reply.
+        """
+        if self._limiter is not None:
+            for _ in open_:
+                await self._limiter.acquire()
+        asked = {key: questions[key] for key in open_}
+        with self._shielded():
+            came = await self._caller.replies([each.request for each in asked.values()])
+            replies = {
+                key: _patient(reply, open_[key] + 1)
+                for key, reply in zip(asked, came, strict=True)
+            }
+            # at once, as others of the batch may take long, or end all
+            kept = self.cache.keep(replies, asked) if self.cache else replies
+        tokens = sum(map(self.budget.spend, replies.values()))
+        for key, reply in kept.items():
+            self._coming[key].reply = reply
+            open_[key] += 1
+            if not reply.is_retriable:
+                del open_[key]
         enough = self.budget.why_enough()
         if enough is not None:
             self._end(AskingEnded(enough))
-        if self._token_limiter is not None and tokens:
-            most = int(self._token_limiter.max_rate)
-            await self._unless_ended(self._token_limiter.acquire(min(tokens, most)))
+        elif self._tokens is not None and tokens:
+            await self._tokens.acquire(min(tokens, int(self._tokens.max_rate)))
+        later = [reply for reply in replies.values() if reply.is_retriable]
+        if later and not any(reply.is_fatal for reply in replies.values()):
+            waits = [each.retry_after for each in later if each.retry_after]
+            raise Again(str(later[0].error), max(waits, default=None))
+
+    @contextmanager
+    def _shielded(self) -> Any:
+        """Let a call end also where the work ends; an interrupt cancels it."""
+        with anyio.CancelScope(shield=True) as call:
+            self._calls.add(call)
+            try:
+                yield
+            finally:
+                self._calls.discard(call)
+
+
+def _patient(reply: Reply, attempts: int) -> Reply:
+    """Take a reply for final that a server wants to be asked for much later."""
+    changes: dict[str, Any] = {"attempts": attempts}
+    after = reply.retry_after
+    if reply.is_retriable and after is not None and after > LONGEST_SERVER_WAIT:
+        error = f"{reply.error}; the server wants to be asked again in {after:,.0f} s"
+        changes |= {"error": error, "is_retriable": False}
+    return reply.model_copy(update=changes)
 
 
 def _wait(state: RetryCallState) -> float:
@@ -314,5 +378,5 @@ def _wait(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, Again) and error.after is not None:
         return float(error.after)
-    longest = min(_LONGEST_WAIT, math.ldexp(_FIRST_WAIT, state.attempt_number - 1))
+    longest = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** min(state.attempt_number - 1, 60))
     return longest * random.uniform(0.5, 1.0)

@@ -11,17 +11,21 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from pydantic import ValidationError
 
 from evalkit.errors import StorageError
 from evalkit.places import cache_folder
 from evalkit.plugins.provenance import names_file, source_hash
 from evalkit.plugins.sources import sha256_of
-from evalkit_models_base.bound import BoundModel
+from evalkit_models_base.model import BoundModel
 from evalkit_models_base.questions import Question
+from evalkit_models_base.requests import InputReply, Reply, Request
+from evalkit_models_base.saving import plain
 
 FILE = "replies.sqlite"
 
@@ -35,17 +39,28 @@ _SCHEMA = (
 )
 
 
-class Keys:
-    """What replies of a model are kept by."""
+class ReplyCache:
+    """The replies of a model on this machine, which several processes may share."""
 
     def __init__(self, model: BoundModel) -> None:
-        self._model = model
-        component = model.component
+        folder, component = cache_folder(), model.component
+        self._model, self.path = model, folder / FILE
         self._code = [
             *(component.id, component.distribution, component.version, model.version),
             dict(model.changed_parameters),
             source_hash(type(model.plugin).__module__),
         ]
+        self._lock = threading.Lock()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(
+                self.path, timeout=_BUSY_SECONDS, check_same_thread=False
+            )
+            with self._connection:
+                for statement in _SCHEMA:
+                    self._connection.execute(statement)
+        except (OSError, sqlite3.Error) as error:
+            raise self._failure("opened", error) from error
 
     def key(self, question: Question) -> str:
         """Return the key of a question.
@@ -60,53 +75,46 @@ class Keys:
         text = json.dumps(parts, sort_keys=True)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
-
-def _file_hashes(row: Mapping[str, Any]) -> list[str]:
-    return [
-        sha256_of(Path(text))
-        for value in row.values()
-        for text in (value if isinstance(value, list) else [value])
-        if isinstance(text, str) and text.startswith(os.sep) and names_file(text)
-    ]
-
-
-class ReplyCache:
-    """The replies of this machine, which several processes may share."""
-
-    def __init__(self, folder: Path | None = None) -> None:
-        folder = cache_folder() if folder is None else folder
-        self.path = folder / FILE
-        self._lock = threading.Lock()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(
-                self.path, timeout=_BUSY_SECONDS, check_same_thread=False
-            )
-            with self._connection:
-                for statement in _SCHEMA:
-                    self._connection.execute(statement)
-        except (OSError, sqlite3.Error) as error:
-            raise self._failure("opened", error) from error
-
-    def get_all(self, keys: Iterable[str]) -> dict[str, str]:
-        """Return the cached replies by key."""
+    def get_all(self, questions: Mapping[str, Question]) -> dict[str, Reply]:
+        """Return the cached replies by key, without those that answer another."""
         select = "SELECT key, reply FROM replies WHERE key = ?"
         with self._lock:
             try:
-                rows = [self._connection.execute(select, [key]) for key in keys]
-                return {key: reply for each in rows for key, reply in each}
+                rows = [self._connection.execute(select, [key]) for key in questions]
+                texts = {key: reply for each in rows for key, reply in each}
             except sqlite3.Error as error:
                 raise self._failure("read", error) from error
+        found = {key: _read(text) for key, text in texts.items()}
+        return {
+            key: reply
+            for key, reply in found.items()
+            if reply is not None and _answers(reply, questions[key].request)
+        }
 
-    def put_all(self, replies: Mapping[str, str]) -> None:
-        """Cache all of some replies, or none of them."""
+    def keep(
+        self, replies: Mapping[str, Reply], questions: Mapping[str, Question]
+    ) -> dict[str, Reply]:
+        """Keep replies, and return those that stand.
+
+        If two processes send the same request at once, this is the first reply, so
+        that a repeated run finds what this one did.
+        """
+        given = {key: reply for key, reply in replies.items() if reply.error is None}
+        before = self.get_all({key: questions[key] for key in given})
+        texts = dict[str, str]()
+        for key in given.keys() - before.keys():
+            with suppress(TypeError, ValueError):  # who writes it to a file says so
+                texts[key] = given[key].model_dump_json(
+                    exclude_defaults=True, fallback=plain
+                )
         insert = "INSERT OR REPLACE INTO replies VALUES (?, ?)"
         with self._lock:
             try:
                 with self._connection:
-                    self._connection.executemany(insert, replies.items())
+                    self._connection.executemany(insert, texts.items())
             except sqlite3.Error as error:
                 raise self._failure("written", error) from error
+        return {**replies, **before}
 
     def close(self) -> None:
         """Close the file."""
@@ -121,17 +129,27 @@ class ReplyCache:
         )
 
 
-@contextmanager
-def closed_after(cache: ReplyCache | None) -> Iterator[None]:
-    """Close a cache; and say of an interrupt what became of the replies so far."""
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        kept = (
-            "the replies so far are kept: the same command goes on where this stopped"
-        )
-        error.add_note("the replies so far are not kept" if cache is None else kept)
-        raise
-    finally:
-        if cache is not None:
-            cache.close()
+def _file_hashes(row: Mapping[str, Any]) -> Iterable[str]:
+    return [
+        sha256_of(Path(text))
+        for value in row.values()
+        for text in (value if isinstance(value, list) else [value])
+        if isinstance(text, str) and text.startswith(os.sep) and names_file(text)
+    ]
+
+
+def _read(text: str) -> Reply | None:
+    """Return a kept reply; None if it was written otherwise."""
+    kind = InputReply if '"response":' in text else Reply
+    with suppress(ValidationError):
+        return kind.model_validate_json(text)
+    return None
+
+
+def _answers(reply: Reply, asked: Request | Mapping[str, Any]) -> bool:
+    if reply.error is not None:
+        return False
+    if not isinstance(asked, Request):
+        return isinstance(reply, InputReply)
+    counts = (len(reply.completions), len(reply.continuations))
+    return counts == (asked.texts, len(asked.continuations))

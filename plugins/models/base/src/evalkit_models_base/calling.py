@@ -1,73 +1,91 @@
-"""Calls a model once, within a time, and says what came of it."""
+"""Calls a model once, within a time, and makes replies of what comes of it."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
-from typing import Any, cast
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import anyio
+from anyio import from_thread, lowlevel
 
 from evalkit import TryAgain
-from evalkit.errors import EvalkitError, PluginError
-from evalkit_models_base.bound import BoundModel
-from evalkit_models_base.loops import begin_in_thread
-from evalkit_models_base.requests import NotAnswered, Reply, Request
-from evalkit_models_base.responses import Responses
+from evalkit.base.ids import RESPONSE_ID_KEYS, read_id
+from evalkit.errors import DataError, EvalkitError, PluginError
+from evalkit_models_base.inputs import ModelInputs
+from evalkit_models_base.model import BoundModel
+from evalkit_models_base.questions import Body
+from evalkit_models_base.requests import InputReply, NotAnswered, Reply
 
-Asked = Request | Mapping[str, Any]
-"""A request, or an input of a task."""
+_T = TypeVar("_T")
 
 
 class Caller:
-    """Calls a model."""
+    """Calls a model.
+
+    Args:
+        model: The model.
+        seconds: Timeout of a reply.
+        inputs: What a model is asked that answers inputs.
+    """
 
     def __init__(
-        self, model: BoundModel, seconds: float, responses: Responses | None
+        self, model: BoundModel, seconds: float, inputs: ModelInputs | None
     ) -> None:
-        self._model, self._seconds, self._responses = model, seconds, responses
+        self._model, self._seconds, self._inputs = model, seconds, inputs
         # nothing stops a thread, so it is waited for
         is_stoppable = inspect.iscoroutinefunction(getattr(model.plugin, "ask", None))
         self._limit = seconds if is_stoppable else None
         self.one_by_one = 0
         """How many batches failed as a whole."""
 
-    async def replies(self, asked: Sequence[Asked]) -> list[Reply]:
+    async def replies(self, asked: Sequence[Body]) -> list[Reply]:
         """Ask for the replies to a batch."""
         started = time.monotonic()
-        limit = asyncio.timeout(self._limit)
+        found: list[Reply] = []
         try:
-            async with limit:
+            with anyio.move_on_after(self._limit) as scope:
                 found = await self._not_cancelled(asked)
+            if scope.cancelled_caught:
+                late = f"no reply within {self._limit:g} s"
+                found = [Reply(error=late, is_retriable=True)] * len(asked)
         except NotAnswered as error:
             if len(asked) > 1:
                 return await self._one_by_one(asked)
-            return [Reply(error=error.reason)]
+            found = [Reply(error=error.reason)]
         except TryAgain as error:
-            return [_later(error.reason, error.after)] * len(asked)
+            found = [_again(error)] * len(asked)
         except TimeoutError as error:
-            reason = f"no reply in time: {error}".removesuffix(": ")
-            if limit.expired():  # else the model did not wait so long
-                reason = f"no reply within {self._limit:g} s"
-            return [_later(reason)] * len(asked)
+            late = f"no reply in time: {error}".removesuffix(": ")
+            found = [Reply(error=late, is_retriable=True)] * len(asked)
         except ConnectionError as error:
-            return [_later(f"no connection: {error}")] * len(asked)
+            broken = f"no connection: {error}"
+            found = [Reply(error=broken, is_retriable=True)] * len(asked)
         except PluginError as error:
             if len(asked) == 1 or not _is_bug(error):
                 raise
             return await self._one_by_one(asked)
-        if self._responses is not None:  # nobody asks how long one of them took
-            return found
         waited = time.monotonic() - started
-        return [_timed(reply, waited / len(asked)) for reply in found]
+        facts: dict[str, Any] = {"received": datetime.now(UTC)}
+        facts |= {"batch_size": len(asked), "batch_seconds": waited}
+        own = {} if self._inputs is not None else {"seconds": waited / len(asked)}
+        return [
+            reply.model_copy(update=facts | (own if reply.seconds is None else {}))
+            for reply in found
+        ]
 
-    async def _one_by_one(self, asked: Sequence[Asked]) -> list[Reply]:
+    async def _one_by_one(self, asked: Sequence[Body]) -> list[Reply]:
         """Ask for what a batch breaks at, and for the rest."""
         self.one_by_one += 1
         return [reply for each in asked for reply in await self.replies([each])]
 
-    async def _not_cancelled(self, asked: Sequence[Asked]) -> list[Reply]:
+    async def _not_cancelled(self, asked: Sequence[Body]) -> list[Reply]:
         """Call the model, which may not cancel the work of others."""
         try:
             return await self._call(asked)
@@ -80,27 +98,89 @@ class Caller:
                 "CancelledError, and nobody had cancelled it"
             ) from error
 
-    async def _call(self, asked: Sequence[Asked]) -> list[Reply]:
-        if self._model.way == "predict":
-            inputs = cast(Sequence[Mapping[str, Any]], asked)
-            seconds = self._seconds * len(inputs)
-            entries = await begin_in_thread(
-                lambda: self._model.predict([*map(_copied, inputs)], seconds)
-            )
-            assert self._responses is not None
-            return self._responses.replies(inputs, entries)
-        requests = cast(Sequence[Request], asked)
-        if self._model.way == "generate":
-            return await begin_in_thread(lambda: self._model.generate(requests))
-        (request,) = requests
-        with self._model.guard_of_asking():
+    async def _call(self, asked: Sequence[Any]) -> list[Reply]:
+        model = self._model
+        if self._inputs is not None:
+            seconds = self._seconds * len(asked)
+            copies = [*map(_copied, asked)]
+            entries = await in_thread(lambda: model.predict(copies, seconds))
+            return self._responses(asked, entries)
+        if model.way == "generate":
+            return await in_thread(lambda: model.generate(asked))
+        (request,) = asked
+        with model.guard_of_asking():
             if self._limit is not None:
-                found = await self._model.ask(request)
+                found = await model.ask(request)
             else:
-                found = await begin_in_thread(lambda: self._model.ask(request))
+                found = await in_thread(lambda: model.ask(request))
                 if inspect.isawaitable(found):
-                    found = await asyncio.wait_for(found, self._seconds)
-        return [self._model.checked(found, request)]
+                    with anyio.fail_after(self._seconds):
+                        found = await found
+        return [model.checked(found, request)]
+
+    def _responses(
+        self, inputs: Sequence[Mapping[str, Any]], entries: Sequence[Any]
+    ) -> list[Reply]:
+        """Return a reply for each entry that `predict` returned."""
+        uids = [given["uid"] for given in inputs]
+        entries = [
+            entry.model_dump(mode="json") if hasattr(entry, "model_dump") else entry
+            for entry in entries
+        ]
+        by_id = dict(zip(map(str, map(_own_id, entries)), entries, strict=True))
+        # the same input may be asked several times, which only the order tells apart
+        if len(by_id) == len(entries) and by_id.keys() == {*uids}:
+            entries = [by_id[uid] for uid in uids]
+        return [*map(self._response, uids, entries)]
+
+    def _response(self, uid: Any, entry: Any) -> Reply:
+        if isinstance(entry, NotAnswered):
+            return Reply(error=entry.reason)
+        if isinstance(entry, TryAgain):
+            return _again(entry)
+        if not isinstance(entry, Mapping):
+            assert self._inputs is not None
+            if self._inputs.answer_field is None:
+                raise DataError(
+                    f"{self._inputs.task} has a converter of its own, so that nobody "
+                    "knows where an answer alone would stand"
+                )
+            return InputReply(response={self._inputs.answer_field: entry})
+        own = _own_id(entry)
+        if own not in (None, uid):
+            wrong = repr(own) if isinstance(own, str) else f"with a wrong id ({own})"
+            origin = self._model.component.origin
+            raise PluginError(f"{origin}: predict answered {wrong} in place of {uid!r}")
+        fields = {k: value for k, value in entry.items() if k not in RESPONSE_ID_KEYS}
+        return InputReply(response=fields)
+
+
+async def in_thread(function: Callable[[], _T]) -> _T:
+    """Run a function in a thread, which holds up no end of the process."""
+    token, done = lowlevel.current_token(), anyio.Event()
+    outcome: list[Any] = []
+
+    def work() -> None:
+        try:
+            outcome.extend((function(), None))
+        except BaseException as error:
+            outcome.extend((None, error))
+        with suppress(RuntimeError):  # the loop has ended
+            from_thread.run_sync(done.set, token=token)
+
+    threading.Thread(target=work, name="evalkit-ask", daemon=True).start()
+    await done.wait()
+    value, error = outcome
+    if error is not None:
+        raise error
+    return value  # type: ignore[no-any-return]
+
+
+def _own_id(entry: Any) -> Any:
+    """Return the id that an entry has, or its violation; None without one."""
+    if not isinstance(entry, Mapping) or entry.keys().isdisjoint(RESPONSE_ID_KEYS):
+        return None
+    return read_id(entry, RESPONSE_ID_KEYS)
 
 
 def _copied(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,16 +191,10 @@ def _copied(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_bug(error: PluginError) -> bool:
-    """Tell whether a model failed at what it was asked, and does not say so itself."""
+    """Tell whether a model failed without saying so itself."""
     cause = error.__cause__
     return isinstance(cause, Exception) and not isinstance(cause, EvalkitError)
 
 
-def _later(reason: str, after: float | None = None) -> Reply:
-    return Reply(error=reason, is_retriable=True, retry_after=after)
-
-
-def _timed(reply: Reply, seconds: float) -> Reply:
-    if reply.seconds is not None:
-        return reply
-    return reply.model_copy(update={"seconds": seconds})
+def _again(error: TryAgain) -> Reply:
+    return Reply(error=error.reason, is_retriable=True, retry_after=error.after)

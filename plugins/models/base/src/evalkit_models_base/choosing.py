@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,8 @@ class Shown:
 
     options: tuple[str, ...]
     letters: tuple[str, ...]
+    places: tuple[int, ...]
+    """Where each stands among the example's own."""
 
     def listed(self, choices: Choices) -> str:
         """Write them, one to a line."""
@@ -104,17 +106,13 @@ def shown_options(prompt: Prompt, inputs: ModelInputs, row: Mapping[str, Any]) -
             f"there are {len(options)} options, and choices.letters has "
             f"{len(choices.letters)}; add letters to it"
         )
-    ordered = _ordered(options, choices, str(row["uid"]))
-    return Shown(tuple(ordered), letters[: len(ordered)])
-
-
-def _ordered(options: Sequence[str], choices: Choices, uid: str) -> list[str]:
+    places = [*range(len(options))]
     if choices.order == "sorted":
-        return sorted(options)
-    ordered = list(options)
-    if choices.order == "shuffled":
-        random.Random(f"{choices.seed}:{uid}").shuffle(ordered)
-    return ordered
+        places.sort(key=options.__getitem__)
+    elif choices.order == "shuffled":
+        random.Random(f"{choices.seed}:{row['uid']}").shuffle(places)
+    ordered = tuple(options[place] for place in places)
+    return Shown(ordered, letters[: len(places)], tuple(places))
 
 
 def is_single_letter(option: str) -> bool:

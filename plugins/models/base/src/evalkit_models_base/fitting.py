@@ -8,6 +8,7 @@ from typing import Any
 
 from evalkit.errors import DataError
 from evalkit.reporting import count_of
+from evalkit_models_base.questions import Sent
 from evalkit_models_base.rendering import Rendered, Renderer, Shot
 
 CountTokens = Callable[[str], int]
@@ -38,7 +39,7 @@ class Fitter:
         self._makes, self._length = makes, context_length
         self.count = count or estimated_tokens
         self._is_estimated = count is None
-        self._made = self._with_fewer = self._cut = 0
+        self._made = self._with_fewer = self._cut = self._shots_left_out = 0
         self._fewest: int | None = None
 
     def room(self, reply: int) -> int | None:
@@ -51,22 +52,24 @@ class Fitter:
         shots: Sequence[Shot],
         reply: int,
         choice: str | None = None,
-    ) -> Rendered:
+    ) -> tuple[Rendered, Sent]:
         """Make what a model is sent, so that it and the reply fit."""
         room = self.room(reply)
         whole = self._makes.render(row, shots, choice)
         self._made += 1
         if room is None or self._size(whole) <= room:
-            return whole
+            return whole, _showing(shots, len(shots))
         for kept in range(len(shots) - 1, -1, -1):
             fewer = self._makes.render(row, shots[:kept], choice)
             if self._size(fewer) <= room:
-                self._left_out(kept)
-                return fewer
+                self._left_out(kept, len(shots))
+                return fewer, _showing(shots, kept)
         if shots:
-            self._left_out(0)
+            self._left_out(0, len(shots))
         self._cut += 1
-        return self._shortened(row, room, choice)
+        text, field, cut = self._shortened(row, room, choice)
+        sent = _showing(shots, 0)._replace(cut_field=field, cut_characters=cut)
+        return text, sent
 
     def refuse_too_long(
         self, row: Mapping[str, Any], reply: int, choice: str | None = None
@@ -84,8 +87,9 @@ class Fitter:
         texts = [name for name in names if isinstance(row.get(name), str)]
         return max(texts, key=lambda name: len(row[name]), default=None)
 
-    def _left_out(self, kept: int) -> None:
+    def _left_out(self, kept: int, shots: int) -> None:
         self._with_fewer += 1
+        self._shots_left_out += shots - kept
         self._fewest = kept if self._fewest is None else min(kept, self._fewest)
 
     def _size(self, rendered: Rendered) -> int:
@@ -94,7 +98,7 @@ class Fitter:
 
     def _shortened(
         self, row: Mapping[str, Any], room: int, choice: str | None
-    ) -> Rendered:
+    ) -> tuple[Rendered, str, int]:
         longest = self._longest(row)
         if longest is None:
             raise self._too_long(row, room)
@@ -112,7 +116,7 @@ class Fitter:
                 least = middle
             else:
                 most = middle
-        return cut(least)
+        return cut(least), longest, len(text) - least
 
     def _too_long(self, row: Mapping[str, Any], room: int) -> DataError:
         return self._makes.about(
@@ -123,6 +127,22 @@ class Fitter:
                 "shorten it, or lower generate.max_tokens"
             ),
         )
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What was left out so as to fit; nothing if all of it was sent."""
+        if not (self._with_fewer or self._cut):
+            return {}
+        return {
+            "fitted": {
+                "prompts": self._made,
+                "prompts_with_fewer_shots": self._with_fewer,
+                "shots_left_out": self._shots_left_out,
+                "fewest_shots": self._fewest,
+                "prompts_cut": self._cut,
+                "context_length": self._length,
+            }
+        }
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -140,3 +160,8 @@ class Fitter:
                 f"fit into {self._length} tokens{how}"
             )
         return tuple(found)
+
+
+def _showing(shots: Sequence[Shot], kept: int) -> Sent:
+    ids = tuple(str(shot.row["uid"]) for shot in shots[:kept])
+    return Sent(shots=ids, shots_left_out=len(shots) - kept)

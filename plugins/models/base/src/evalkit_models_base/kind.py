@@ -6,18 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalkit.catalog import Kind
-from evalkit_models_base.bound import BoundModel
 from evalkit_models_base.hookspecs import ModelAttributes, ModelSpec
-from evalkit_models_base.model import Model
+from evalkit_models_base.model import WAYS, BoundModel, Model
 
 
 def _model_problems(
     attributes: Mapping[str, Any], implemented: Sequence[str]
 ) -> list[str]:
-    numbers = ("concurrency", "batch_requests", "context_length")
     problems = [
         f"its {name} must be 1 or more, is {attributes[name]}"
-        for name in numbers
+        for name in ("concurrency", "batch_requests", "context_length")
         if attributes[name] is not None and attributes[name] < 1
     ]
     if "predict" not in implemented and not attributes["abilities"]:
@@ -33,7 +31,7 @@ MODELS = Kind(
     ModelSpec,
     ModelAttributes,
     Model,
-    ways=(("predict",), ("generate",), ("ask",)),
+    ways=tuple((way,) for way in WAYS),
     has_one_way=True,
     awaited=("ask", "close"),
     bound=BoundModel,

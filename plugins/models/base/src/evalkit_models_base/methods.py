@@ -27,6 +27,7 @@ from evalkit_models_base.probabilities import (
     softmax,
     tokens_of,
 )
+from evalkit_models_base.questions import Sent
 from evalkit_models_base.reading import ANY_TEXT, NO_EXTRACTOR, OptionReader, json_list
 from evalkit_models_base.rendering import Renderer, Shot
 from evalkit_models_base.requests import Completion, Continuation, Reply, Request
@@ -38,7 +39,7 @@ Read = Callable[[Sequence[Reply]], Row]
 class Asked(NamedTuple):
     """The requests of an example, and what makes a response of their replies."""
 
-    requests: tuple[Request, ...]
+    requests: tuple[tuple[Request, Sent], ...]
     read: Read
 
 
@@ -141,7 +142,7 @@ class Methods:
         return self.makes.prompt.generate.model_dump()
 
     def _generation(self, row: Mapping[str, Any], shots: Sequence[Shot]) -> Asked:
-        made = self.fitter.fitted(row, shots, self._reply(row))
+        made, sent = self.fitter.fitted(row, shots, self._reply(row))
 
         def read(replies: Sequence[Reply]) -> Row:
             (reply,) = replies
@@ -152,7 +153,7 @@ class Methods:
             alike = [{k: v for k, v in e.items() if k not in keys} for e in found]
             return {"responses": alike}
 
-        return Asked((made.request(**self._settings()),), read)
+        return Asked(((made.request(**self._settings()), sent),), read)
 
     def _completed(self, completion: Completion) -> Row:
         prompt, answer = self.makes.prompt, completion.text
@@ -169,7 +170,8 @@ class Methods:
     def _joint(self, row: Mapping[str, Any], shots: Sequence[Shot]) -> Asked:
         settings = self._settings()
         shown = self.makes.shown(row)
-        made = self.fitter.fitted(row, shots, self._reply(row))
+        made, sent = self.fitter.fitted(row, shots, self._reply(row))
+        sent = sent._replace(options=shown.places)
 
         def read(replies: Sequence[Reply]) -> Row:
             (reply,) = replies
@@ -182,7 +184,7 @@ class Methods:
                 return {"responses": [self._named(e, shown) for e in reply.completions]}
             return self._named(reply.completions[0], shown)
 
-        return Asked((made.request(**settings),), read)
+        return Asked(((made.request(**settings), sent),), read)
 
     def _named(self, completion: Completion, shown: Shown) -> Row:
         found = self._completed(completion)
@@ -214,7 +216,7 @@ class Methods:
         texts = self._continuations(row)
         made = [self.fitter.fitted(row, shots, self._reply(row))]
         if prompt.method == "calibrated":
-            made.append(self.makes.calibration())
+            made.append((self.makes.calibration(), Sent(calibration=True)))
 
         def read(replies: Sequence[Reply]) -> Row:
             scores, *without = [
@@ -226,7 +228,11 @@ class Methods:
             logprobs = [each.logprob for each in replies[0].continuations]
             return self._ranked([*zip(shown.options, logprobs, strict=True)], scores)
 
-        return Asked(tuple(each.request(continuations=texts) for each in made), read)
+        requests = tuple(
+            (each.request(continuations=texts), sent._replace(options=shown.places))
+            for each, sent in made
+        )
+        return Asked(requests, read)
 
     def _normalised(self, found: Continuation, option: str) -> float:
         by = {
@@ -263,9 +269,10 @@ class Methods:
     def _ranking(self, row: Mapping[str, Any], shots: Sequence[Shot]) -> Asked:
         shown, texts = self.makes.shown(row), self._continuations(row)
         longest = self._reply(row)
+        made = [self.fitter.fitted(row, shots, longest, o) for o in shown.options]
         requests = tuple(
-            self.fitter.fitted(row, shots, longest, option).request(continuations=texts)
-            for option in shown.options
+            (each.request(continuations=texts), sent._replace(options=(place,)))
+            for (each, sent), place in zip(made, shown.places, strict=True)
         )
 
         def read(replies: Sequence[Reply]) -> Row:
@@ -284,7 +291,7 @@ class Methods:
     def _language(self, row: Mapping[str, Any], shots: Sequence[Shot]) -> Asked:
         text = self.makes.query(row)
         requests = tuple(
-            Request(prompt=before, continuations=(part,))
+            (Request(prompt=before, continuations=(part,)), Sent())
             for before, part in self._windows(text)
         )
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast, get_args
 
+from anyio.from_thread import start_blocking_portal
+
 from evalkit import Registry
 from evalkit.catalog import Resolver, object_in_file, parse_reference
 from evalkit.errors import EvalkitError, PluginContractError
-from evalkit.places import is_offline
 from evalkit.plugins.sources import sha256_of
-from evalkit_models_base.bound import BoundModel
 from evalkit_models_base.hookspecs import ModelKind
-from evalkit_models_base.limits import AskingEnded
-from evalkit_models_base.loops import run
 from evalkit_models_base.meant_models import told_what_is_meant
-from evalkit_models_base.model import Model
-from evalkit_models_base.settings import Asked
+from evalkit_models_base.model import BoundModel, Model
 
 _hands_on_calls = True  # what fails here is in a user's function
 
@@ -144,29 +140,5 @@ def name_in_runs(given: Any, registry: Registry | None = None) -> str:
     try:
         return run_name(model, {"describes": model.describe()})
     finally:
-        run(lambda: close(model))
-
-
-def places_of(model: BoundModel, asked: Asked) -> int:
-    """Return how many calls may be under way at once."""
-    wanted = asked.concurrency or model.concurrency
-    return wanted if model.way == "ask" else min(wanted, model.concurrency)
-
-
-def refuse_offline(model: BoundModel) -> None:
-    """Refuse to ask another machine where the network is forbidden."""
-    if model.uses_network and is_offline():
-        raise AskingEnded(
-            f"{model.component.id} cannot be asked, as EVALKIT_OFFLINE forbids the "
-            "network, and the reply is not in the cache: unset it"
-        )
-
-
-async def close(model: BoundModel) -> None:
-    """Let a model give up what it holds."""
-    if not model.has("close"):
-        return
-    with model.guard("close"):
-        done = model.row_function("close")()
-        if inspect.isawaitable(done):
-            await done
+        with start_blocking_portal() as portal:
+            portal.call(model.close)

@@ -1,4 +1,4 @@
-"""All questions of a prompt, in their order, and the responses that come of them."""
+"""All questions, in their order, and the responses that come of them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 
 from evalkit.catalog import is_file_name
 from evalkit.errors import EvalkitError
-from evalkit_models_base.asking import Answer, Question
 from evalkit_models_base.checks import check_rows
 from evalkit_models_base.empty_fields import notices_of_empty
 from evalkit_models_base.fitting import CountTokens, Fitter
 from evalkit_models_base.inputs import ModelInputs
 from evalkit_models_base.methods import Methods, Read
 from evalkit_models_base.probabilities import NoAnswer
+from evalkit_models_base.questions import Answer, Question, Sent
 from evalkit_models_base.reading import stages_of
 from evalkit_models_base.rendering import Renderer
-from evalkit_models_base.requests import Reply, Request
+from evalkit_models_base.requests import InputReply, Reply, Request
 from evalkit_models_base.shots import Drawn, Origin, drawn_for_copies
 
 
@@ -55,6 +55,7 @@ class Plan:
                 self._methods.refuse_too_long(row)
         self._earlier: dict[str, set[int]] = {}
         self._asked_before = self._asked_later = 0
+        self._sent_shots: set[str] = set()
         of_one = self._methods.requests_of_one
         passes = len(self._drawn.trials) * replications
         self.total = passes * sum(of_one(row) for row in makes.inputs.rows)
@@ -107,7 +108,8 @@ class Plan:
             "name": PurePath(name).name if is_file_name(name) else name,
             "form": self.makes.form,
             **prompt,
-            **self._drawn.said(),
+            **self._drawn.said(self._sent_shots),
+            **self._fitter.said,
             **{key: count for key, count in passes.items() if count > 1},
         }
 
@@ -122,12 +124,14 @@ class Plan:
                     shots = self._drawn.shots(trial, row["uid"])
                     asked = self._methods.ask(row, shots)
                     if repetition == 1 and len(self._drawn.trials) > 1:
-                        self._compare(row["uid"], asked.requests)
+                        self._compare(row["uid"], tuple(r for r, _ in asked.requests))
                     self._open.append(
                         _Open(row["uid"], name, len(asked.requests), asked.read)
                     )
-                    for request in asked.requests:
-                        yield Question(row["uid"], request, key, row)
+                    for number, (request, sent) in enumerate(asked.requests):
+                        self._sent_shots.update(sent.shots)
+                        sent = sent._replace(replication=name, number=number)
+                        yield Question(row["uid"], request, key, row, sent)
 
     def _compare(self, uid: str, requests: tuple[Request, ...]) -> None:
         """Count what an earlier trial asked, as it may where shots were left out."""
@@ -166,3 +170,43 @@ def _read(first: _Open, replies: list[Reply]) -> Mapping[str, Any]:
         return first.read(replies)
     except NoAnswer as error:
         return {"error": str(error)}
+
+
+class InputPlan:
+    """What a model without prompts is asked: all inputs, in each repetition."""
+
+    def __init__(self, inputs: ModelInputs, replications: int = 1) -> None:
+        self._inputs, self._replications = inputs, replications
+        self.total = len(inputs) * replications
+        self._taken = 0
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a user should know of the inputs."""
+        keys = self._inputs.keys
+        return notices_of_empty(keys, self._inputs.rows, "the model is sent")
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """Nothing: there is no prompt."""
+        return {}
+
+    def questions(self) -> Iterator[Question]:
+        """Make the questions, one after another, as they are needed."""
+        for repetition in range(1, self._replications + 1):
+            # the first repetition is what one alone would be, also in the cache
+            key = "" if repetition == 1 else str(repetition)
+            name = str(repetition) if self._replications > 1 else None
+            for row in self._inputs.rows:
+                yield Question(row["uid"], row, key, sent=Sent(name))
+
+    def take(self, answer: Answer) -> dict[str, Any]:
+        """Take the next answer, in the order of the questions."""
+        reply, row = answer.reply, {"id": answer.question.uid}
+        if reply.error is not None:
+            row["error"] = reply.error
+        elif isinstance(reply, InputReply):
+            row |= reply.response
+        if self._replications > 1:
+            row["_replication_"] = answer.question.replication or "1"
+        return row

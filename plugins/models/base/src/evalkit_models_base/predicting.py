@@ -4,38 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from evalkit import Registry
 from evalkit.catalog import DataSource
 from evalkit.errors import EvalkitError
-from evalkit_models_base.asking import Asker
-from evalkit_models_base.bound import BoundModel
-from evalkit_models_base.cache import ReplyCache, closed_after
-from evalkit_models_base.input_plans import InputPlan
-from evalkit_models_base.inputs import ModelInputs, load_inputs
-from evalkit_models_base.loops import run
-from evalkit_models_base.models import (
-    bind_model,
-    close,
-    identity_of,
-    names_of,
-    places_of,
-    run_name,
-)
-from evalkit_models_base.plans import Plan
-from evalkit_models_base.preparing import Wording, prepare
-from evalkit_models_base.prices import Price, price_of, refuse_unknown_cost
-from evalkit_models_base.progress import Progress, Told
+from evalkit_models_base.asking import Engine
+from evalkit_models_base.limits import Asked, Progress, Told
+from evalkit_models_base.model import BoundModel
+from evalkit_models_base.models import run_name
+from evalkit_models_base.planning import Planned, plan_all
 from evalkit_models_base.prompts import Prompt
-from evalkit_models_base.responses import Responses
+from evalkit_models_base.questions import Answer
+from evalkit_models_base.records import RequestRecords
 from evalkit_models_base.saving import save
-from evalkit_models_base.settings import Asked
-from evalkit_models_base.shots import Origin
 from evalkit_models_base.usage import Usage
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass
@@ -53,6 +41,7 @@ class Predicted:
         usage: What that took.
         notices: What a user should know.
         from_cache: How many answers were there already.
+        requests: The row of each request; `request_columns` says what it holds.
     """
 
     dataset: str
@@ -63,6 +52,7 @@ class Predicted:
     usage: dict[str, Any] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     from_cache: int = 0
+    requests: pl.DataFrame | None = None
 
     @property
     def errors(self) -> dict[str, int]:
@@ -82,7 +72,10 @@ class Predicted:
         Raises:
             StorageError: It is there already, or cannot be written.
         """
-        return save(path, self.rows, self.system, self.usage, overwrite=overwrite)
+        return save(
+            *(path, self.rows, self.system, self.usage, self.requests),
+            overwrite=overwrite,
+        )
 
 
 def predict(
@@ -146,34 +139,32 @@ def predict(
         DataError: The data cannot be read, or the prompt does not fit them.
         PluginError: A plugin is unknown or broken.
     """
-    inputs = load_inputs(
+    planned = plan_all(
         dataset,
+        model,
         data=data,
         task=task,
         split=split,
         limit=limit,
         filters=filters,
         rows=rows,
+        prompt=prompt,
+        generate=generate,
+        shots=shots,
+        trials=trials,
+        replications=replications,
+        model_kind=model_kind,
+        count_tokens=count_tokens,
+        copies_of=copies_of,
         registry=registry,
     )
-    bound = bind_model(model, registry, model_kind)
-    asked = asked or Asked()
-    wording = Wording(prompt, generate, shots, trials, replications, count_tokens)
-    origin = Origin(dataset, data, task, rows, registry)
-    plan = prepare(bound, inputs, wording, origin, copies_of)
-    if bound.way == "predict":
+    bound, inputs, asked = planned.model, planned.inputs, asked or Asked()
+    is_of_inputs = bound.way == "predict"
+    if is_of_inputs:
         _refuse_what_needs_tokens(bound, asked)
-    told = Told(progress, bound.component.id, plan.total)
-    try:
-        identity = identity_of(bound, model)
-        price = price_of(asked.price, names_of(bound, model, identity))
-        refuse_unknown_cost(bound.component.id, asked.cost_limit, price)
-        is_kept = asked.is_cached and bound.has("describe_request")
-        cache = ReplyCache() if is_kept else None
-    except BaseException:
-        run(lambda: close(bound))
-        raise
-    return _asked(_Model(bound, identity, price, cache), inputs, plan, asked, told)
+    told = Told(progress, bound.component.id, planned.plan.total)
+    with Engine(bound, model, asked, inputs if is_of_inputs else None) as engine:
+        return _ask(engine, planned, told)
 
 
 def _refuse_what_needs_tokens(model: BoundModel, asked: Asked) -> None:
@@ -187,74 +178,52 @@ def _refuse_what_needs_tokens(model: BoundModel, asked: Asked) -> None:
             )
 
 
-class _Model(NamedTuple):
-    bound: BoundModel
-    identity: dict[str, Any]
-    price: Price | None
-    cache: ReplyCache | None
-
-
-def _asked(
-    asks: _Model, inputs: ModelInputs, plan: Plan | InputPlan, asked: Asked, told: Told
-) -> Predicted:
-    model, identity, price, cache = asks
-    usage = Usage(price)
-    responses = Responses(model, inputs) if model.way == "predict" else None
+def _ask(engine: Engine, planned: Planned, told: Told) -> Predicted:
+    plan = planned.plan
+    usage = Usage(engine.price)
     rows: list[dict[str, Any]] = []
+    records = RequestRecords(keeps_requests=engine.asked.keeps_requests)
 
-    asker = Asker(model, asked, cache, plan.total, responses, price)
+    def take(answer: Answer) -> None:
+        usage.add(answer)
+        records.add(answer)
+        row = plan.take(answer)
+        rows.extend([row] if row is not None else [])
+        told.count(usage.answers, engine.budget)
 
-    async def ask_all() -> None:
-        try:
-            async with aclosing(asker.answers(plan.questions())) as answers:
-                async for answer in answers:
-                    usage.add(answer)
-                    row = plan.take(answer)
-                    rows.extend([row] if row is not None else [])
-                    told.count(usage.answers, asker.budget)
-        finally:  # in the loop in which it was asked
-            await close(model)
-
-    with closed_after(cache):
-        run(ask_all)
-    system: dict[str, Any] = {"model": identity}
+    engine.ask_all(plan.questions(), plan.total, take)
+    system: dict[str, Any] = {"model": engine.identity}
     said = plan.said
     extract = said.pop("extract", None)
     if said:
         system["prompt"] = said
     if extract is not None:
         system["extract"] = extract
-    notices = [*inputs.notices, *plan.notices, *asker.notices]
-    if asked.is_cached and model.uses_network and cache is None:
-        notices.append(
-            f"replies are not cached: {model.component.id} does not describe its "
-            "requests (describe_request)"
-        )
-    notices += usage.notices
-    notices += _of_limits(asks, asked, usage)
+    notices = [*planned.notices, *engine.notices, *usage.notices]
+    notices += _of_limits(engine, usage)
     return Predicted(
-        inputs.dataset,
-        inputs.task,
-        run_name(model, identity),
+        planned.inputs.dataset,
+        planned.inputs.task,
+        run_name(engine.model, engine.identity),
         rows,
         system,
         {"examples": len(rows), **usage.figures},
         tuple(notices),
         usage.from_cache,
+        records.frame(),
     )
 
 
-def _of_limits(asks: _Model, asked: Asked, usage: Usage) -> Iterator[str]:
-    """Say which of what the user says about asking could not be done."""
-    name = run_name(asks.bound, asks.identity)
+def _of_limits(engine: Engine, usage: Usage) -> Iterator[str]:
+    """Say which of the user's limits and prices could not be used."""
+    name, asked = run_name(engine.model, engine.identity), engine.asked
     if asked.price is not None and usage.figures["cost"] is None:
         why = f"{name} does not say all tokens"
-        if asks.price is None:
+        if engine.price is None:
             why = f"the prices say nothing of {name}"
         yield f"{why}, so that its cost is not known"
-    most = places_of(asks.bound, asked)
-    if asked.concurrency is not None and asked.concurrency > most:
+    if asked.concurrency is not None and asked.concurrency > engine.places:
         yield (
-            f"{asks.bound.component.id} takes {most} at once, and no more "
+            f"{engine.model.component.id} takes {engine.places} at once, and no more "
             f"(concurrency {asked.concurrency})"
         )

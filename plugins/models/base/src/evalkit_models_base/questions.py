@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from evalkit_models_base.requests import Reply, Request
+
+Body = Request | Mapping[str, Any]
+"""A request, or an input of a task."""
+
+
+class Sent(NamedTuple):
+    """How a request was made; see `request_columns`."""
+
+    replication: str | None = None
+    number: int = 0
+    calibration: bool = False
+    options: tuple[int, ...] = ()
+    shots: tuple[str, ...] = ()
+    shots_left_out: int = 0
+    cut_field: str | None = None
+    cut_characters: int = 0
 
 
 class Question(NamedTuple):
     """What is asked of one example."""
 
     uid: str
-    request: Request | Mapping[str, Any]
-    """A request; or the input itself, of a model that answers inputs."""
+    request: Body
     replication: str = ""
+    """Tells apart requests that are sent anew although they are the same."""
     row: Mapping[str, Any] | None = None
     """The input that a request is made of."""
+    sent: Sent = Sent()
 
 
 class Answer(NamedTuple):
@@ -26,32 +42,6 @@ class Answer(NamedTuple):
     question: Question
     reply: Reply
     key: bytes | None
-    """The same for questions that are the same; None where each is asked."""
+    """The same for questions that are the same; None if each is sent."""
     is_cached: bool
-    """Whether the reply was there, or is asked for another question too."""
-
-
-class Batch:
-    """What is asked in one call, and what came of it so far, by its place."""
-
-    def __init__(
-        self, asked: Sequence[Request | Mapping[str, Any]], keys: Sequence[str] | None
-    ) -> None:
-        self.asked, self.keys = asked, keys
-        self.replies: dict[int, Reply] = {}
-
-    @property
-    def open(self) -> list[int]:
-        """Places of what was not asked, or may be answered now."""
-        return [
-            n
-            for n in range(len(self.asked))
-            if n not in self.replies or self.replies[n].is_retriable
-        ]
-
-
-def batches(questions: Iterable[Question], size: int) -> Iterator[list[Question]]:
-    """Take questions apart into lists of at most so many."""
-    left = iter(questions)
-    while batch := list(islice(left, size)):
-        yield batch
+    """Whether the reply was there, or answers an earlier question too."""

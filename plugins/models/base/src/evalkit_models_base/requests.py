@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -88,6 +89,11 @@ class Request(Sampling):
     """Texts whose log-probabilities after the prompt are asked for; nothing is
     generated then."""
 
+    @property
+    def texts(self) -> int:
+        """How many texts are generated."""
+        return 0 if self.continuations else self.completions
+
     @model_validator(mode="after")
     def _is_one_question(self) -> Self:
         if (self.prompt is None) == (not self.messages):
@@ -130,6 +136,10 @@ class Continuation(_Frozen):
     tokens; negative infinity where the model says that it is 0."""
     tokens: Annotated[int, Field(ge=1)]
     """Into how many tokens the model takes it apart."""
+    token_logprobs: tuple[float, ...] | None = None
+    """The log-probability of each; None where the model does not say them."""
+    conditioning_tokens: Count | None = None
+    """Tokens that stand before it."""
 
 
 class Usage(_Frozen):
@@ -163,6 +173,14 @@ class Reply(_Frozen):
     """How long the model took; None for the time that was waited."""
     model: str | None = None
     """What answered, in its own words, such as the name with a date."""
+    received: datetime | None = None
+    """When it came. A model leaves this field and the next ones to evalkit."""
+    attempts: int = 1
+    """How often the request was sent."""
+    batch_size: int | None = None
+    """How many requests were sent together."""
+    batch_seconds: float | None = None
+    """Seconds that these took together."""
 
     @property
     def is_text(self) -> bool:
@@ -187,6 +205,17 @@ class Reply(_Frozen):
             raise ValueError("a reply with an error answers nothing")
         if self.error is None and (self.is_retriable or self.is_fatal):
             raise ValueError("only an error is retriable or fatal")
+        return self
+
+
+class InputReply(Reply):
+    """What a model replies to an input of a task."""
+
+    response: Any = None
+    """Fields of the task's `Output`, but for the id."""
+
+    @model_validator(mode="after")
+    def _answers_or_says_why_not(self) -> Self:
         return self
 
 

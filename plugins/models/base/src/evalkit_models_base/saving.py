@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalkit.catalog import model_name
 from evalkit.errors import DataError, StorageError
 from evalkit.reporting import new_file
+from evalkit_models_base.records import FILE as REQUESTS
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SYSTEM = ".system.json"
 JOB = ".job.json"
 
 
-def files_of(path: str | Path) -> tuple[Path, Path, Path]:
-    """Return the files that are written: predictions, system and job."""
+def files_of(path: str | Path) -> tuple[Path, Path, Path, Path]:
+    """Return the files that are written: predictions, system, job and requests."""
     path = Path(path)
     if path.suffix not in (".jsonl", ".ndjson"):
         raise StorageError(f"{path}: predictions are written as JSON lines (.jsonl)")
     stem = model_name(path)
-    return path, path.with_name(stem + SYSTEM), path.with_name(stem + JOB)
+    names = (SYSTEM, JOB, f".{REQUESTS}")
+    system, job, requests = (path.with_name(stem + name) for name in names)
+    return path, system, job, requests
 
 
 def refuse_present(path: str | Path, *, overwrite: bool) -> None:
@@ -47,11 +54,12 @@ def save(
     rows: Sequence[Mapping[str, Any]],
     system: Mapping[str, Any],
     job: Mapping[str, Any],
+    requests: pl.DataFrame | None = None,
     *,
     overwrite: bool,
 ) -> Path:
-    """Write predictions, the system and the job; the predictions last."""
-    place, system_file, job_file = files_of(path)
+    """Write predictions, the system, the job and the requests; predictions last."""
+    place, system_file, job_file, requests_file = files_of(path)
     refuse_present(place, overwrite=overwrite)
     figures = {name: figure for name, figure in job.items() if figure is not None}
     with new_file(place, overwrite=overwrite) as rows_part:
@@ -62,9 +70,20 @@ def save(
                 digest.update(line)
                 stream.write(line)
         of_these = {**system, "predictions_sha256": digest.hexdigest()}
-        for file, said in ((system_file, of_these), (job_file, figures)):
-            with new_file(file, overwrite=overwrite) as part:
-                part.write_bytes(_written(file, said))
+        table = io.BytesIO()
+        if requests is not None:
+            requests.write_parquet(table)
+            sha256 = hashlib.sha256(table.getvalue()).hexdigest()
+            of_these["tables"] = {REQUESTS: sha256}
+        contents = {
+            system_file: _written(system_file, of_these),
+            job_file: _written(job_file, figures),
+            requests_file: table.getvalue(),
+        }
+        for file, content in contents.items():
+            if content:
+                with new_file(file, overwrite=overwrite) as part:
+                    part.write_bytes(content)
     return place
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -65,13 +65,20 @@ class Drawn:
         """Return the shots of an example in a trial, from 0."""
         return self.trials[trial]["" if self.keys is None else self.keys[str(uid)]]
 
-    def said(self) -> dict[str, Any]:
-        """Return the ids of the shots of each trial, and a digest of what they say."""
+    def said(self, sent: Collection[str]) -> dict[str, Any]:
+        """Return the ids of the shots of each trial, and a digest of what they say.
+
+        Args:
+            sent: The ids of those that some request shows.
+        """
         if self.trials == ({"": ()},):
             return {}
+
+        def ids_of(shots: Chosen) -> list[str]:
+            return [uid for each in shots if (uid := str(each.row["uid"])) in sent]
+
         ids: list[Any] = [
-            {key: [str(each.row["uid"]) for each in shots] for key, shots in of.items()}
-            for of in self.trials
+            {key: ids_of(shots) for key, shots in of.items()} for of in self.trials
         ]
         if self.keys is None:
             ids = [of[""] for of in ids]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from evalkit_models_base.asking import Answer
-from evalkit_models_base.prices import Price
+from evalkit_models_base.limits import Price
+from evalkit_models_base.questions import Answer
 
 _TOKENS = ("input_tokens", "output_tokens")
 

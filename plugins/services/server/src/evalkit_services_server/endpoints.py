@@ -83,8 +83,7 @@ def _problem_of_example(
     from evalkit import Violation
     from evalkit.catalog import BoundTask, Registry, Resolver
     from evalkit.reporting import describe, from_pydantic
-    from evalkit_models_base import predict
-    from evalkit_models_base.settings import Asked
+    from evalkit_models_base import Asked, predict
 
     bound = BoundTask.of(Resolver(Registry()).bind("tasks", task["component"]))
     example = dict(bound.example)

@@ -287,7 +287,7 @@ def replay(site: Site, former: Site) -> None:
             connection.execute(insert(connection, SUBMISSION).values(dict(submission)))
             key = submission["id"]
             pair = submission["model_id"], submission["dataset_id"]
-            requests.request(connection, *pair, submission_id=key)
+            requests.request(connection, *pair, submission=key)
     worker = site.start_workers()
     try:
         site.wait()

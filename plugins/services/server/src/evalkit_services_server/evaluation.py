@@ -8,7 +8,7 @@ import json
 import logging
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
@@ -54,9 +54,6 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-Report = Callable[[str, float | None], None]
-"""Takes what is being done, and the share of it that is done."""
-
 Fields = Mapping[Any, Any]
 """A row."""
 
@@ -69,10 +66,6 @@ FIRST_DELAY, LONGEST_DELAY = 10.0, 600.0
 
 class UnavailableError(EvalkitError):
     """A model that cannot be asked at present."""
-
-
-class LostError(Exception):
-    """Another attempt holds the job."""
 
 
 def evaluate_job(
@@ -95,7 +88,7 @@ def evaluate_job(
 def _give_up(connection: Connection, claim: Claim, error: BaseException) -> str:
     """Let a job wait after an outage, or fail after an error."""
     delay = min(FIRST_DELAY * 2.0 ** min(claim.attempt - 1, 20), LONGEST_DELAY)
-    if isinstance(error, CancelledError | LostError):
+    if isinstance(error, CancelledError):
         jobs.put_back(connection, claim, None)
         return "waiting"
     is_known = isinstance(error, EvalkitError | OSError | SQLAlchemyError)
@@ -158,7 +151,7 @@ def _evaluate(
                 )
     with writing(engine) as connection:
         if not jobs.end(connection, claim, state, reason):
-            raise LostError
+            raise CancelledError("another attempt holds the job")
         record(connection, claim, subject["task_id"], result, deltas)
         request_perturbed(connection, claim.model_id, claim.dataset_id)
     return state
@@ -191,12 +184,12 @@ def _predictions(
         yield local(subject["predictions"])
         return
     with TemporaryDirectory(prefix="evalkit-answers-") as folder:
-        answers = ask(settings, subject, dataset, heartbeat.report)
+        answers = ask(settings, subject, dataset, heartbeat)
         yield answers.save(Path(folder, "answers.jsonl"))
 
 
 def ask(
-    settings: Settings, subject: Fields, dataset: Dataset, progress: Report
+    settings: Settings, subject: Fields, dataset: Dataset, heartbeat: Heartbeat
 ) -> Predicted:
     """Ask a model about the examples of a dataset, with the task's prompt.
 
@@ -206,10 +199,14 @@ def ask(
     reference = f"{endpoint['model']}:{json.dumps(endpoint['parameters'])}"
     asked = copy(dataset)
     vars(asked)["task"] = asked_task(subject)
-    asking = Asked(is_cached=False)
     with guarded(endpoint, settings):
         try:
-            return predict(asked, model=reference, asked=asking, progress=progress)
+            return predict(
+                asked,
+                model=reference,
+                asked=Asked(is_cached=False),
+                progress=heartbeat.report,
+            )
         except (CancelledError, StorageError):
             raise
         except EvalkitError as error:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Row,
     Select,
     Table,
     func,
@@ -32,14 +34,6 @@ from evalkit_services_server.tables import (
 _NO_ORIGINAL = "it needs predictions for the original dataset first"
 
 
-class Waiting(NamedTuple):
-    """A model without predictions for a dataset of its task."""
-
-    account: str
-    model: str
-    dataset: str
-
-
 def _latest(table: Table, dataset: ColumnElement[int]) -> Any:
     """Select the latest job or submission of a model on a dataset."""
     of_pair = table.c.model_id == MODEL.c.id, table.c.dataset_id == dataset
@@ -50,6 +44,7 @@ def _latest(table: Table, dataset: ColumnElement[int]) -> Any:
 _SUBMISSION = _latest(SUBMISSION, DATASET.c.id)
 _FORMER = _latest(JOB, DATASET.c.id)
 _PENDING = select(JOB.c.id).where(JOB.c.id == _FORMER, JOB.c.ended.is_(None)).exists()
+_IS_OPEN = or_(ROUND.c.state.is_(None), ROUND.c.state == "open")
 
 
 def request_all(connection: Connection, *chosen: ColumnElement[bool]) -> list[int]:
@@ -58,9 +53,8 @@ def request_all(connection: Connection, *chosen: ColumnElement[bool]) -> list[in
     The conditions choose models and datasets. The ids of the new jobs are returned.
     """
     is_allowed = or_(MODEL.c.is_trusted, DATASET.c.access != "inputs-private")
-    is_open = or_(ROUND.c.state.is_(None), ROUND.c.state == "open")
     is_known = (ROUND.c.state == "closed") & _FORMER.is_not(None)
-    pairs = _newest(_PAIRS).where(is_allowed, or_(is_open, is_known), *chosen)
+    pairs = _newest(_PAIRS).where(is_allowed, or_(_IS_OPEN, is_known), *chosen)
     return _request(connection, pairs)
 
 
@@ -106,20 +100,20 @@ def end_outdated(connection: Connection, original: str) -> list[str]:
 
 def waiting_for_predictions(
     connection: Connection, account_id: int | None = None
-) -> list[Waiting]:
-    """Return the uploaded models, of an account or all, that lack predictions.
+) -> Sequence[Row[Any]]:
+    """Return `account`, `model` and `dataset` where uploaded predictions are missing.
 
-    They are of datasets that are not hidden, and of open rounds.
+    Hidden datasets, and rounds that are not open, are left out.
     """
     lacks = MODEL.c.endpoint.is_(None), _SUBMISSION.is_(None)
     takes = DATASET.c.board != "hidden", DATASET.c.access != "inputs-private"
-    is_open = or_(ROUND.c.state.is_(None), ROUND.c.state == "open")
-    pairs = _newest(_PAIRS).where(*lacks, *takes, is_open)
+    pairs = _newest(_PAIRS).where(*lacks, *takes, _IS_OPEN)
     if account_id is not None:
         pairs = pairs.where(MODEL.c.account_id == account_id)
     pairs = pairs.join(ACCOUNT, ACCOUNT.c.id == MODEL.c.account_id)
-    names = pairs.with_only_columns(ACCOUNT.c.name, MODEL.c.name, DATASET.c.name)
-    return [Waiting(*row) for row in connection.execute(names)]
+    places = {"account": ACCOUNT, "model": MODEL, "dataset": DATASET}
+    names = [table.c.name.label(name) for name, table in places.items()]
+    return connection.execute(pairs.with_only_columns(*names)).all()
 
 
 _PAIRS = (

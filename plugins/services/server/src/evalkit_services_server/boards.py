@@ -34,6 +34,7 @@ PAGE_ROWS = 100
 """Models on a page."""
 
 _MOST_TAGS = 60
+_WIDE = 8
 _STATES = {
     "waiting": "waiting to be evaluated",
     "running": "being evaluated",
@@ -126,6 +127,11 @@ class Board:
     pages: int
     notices: list[str]
     choices: Choices
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether intervals do not fit into the columns."""
+        return len(self.columns) > _WIDE
 
     @property
     def facets(self) -> list[str]:

@@ -52,6 +52,21 @@ def interval(scale: Scale, score: Score) -> Markup:
     return _texts(scale.unit, scale.scale, score.value, *ends, score.n)[1]
 
 
+def cells(board: boards.Board, line: boards.Line) -> Markup:
+    """Return the cells of a row of a leaderboard: thousands, so no template does it."""
+    parts = []
+    for cell in line.scores:
+        text = str(value(board, cell))
+        if cell.run_id is not None:
+            text = f'<a href="/runs/{cell.run_id}">{text}</a>'
+        if not cell.is_comparable:
+            text += '<abbr title="not comparable with the others">†</abbr>'
+        if not board.is_wide:
+            text += interval(board, cell)
+        parts.append(f'<td class="n">{text}</td>')
+    return Markup("\n".join(parts))
+
+
 def moment(at: datetime | None) -> str:
     """Return a moment to the minute, in UTC."""
     return "" if at is None else at.strftime("%Y-%m-%d %H:%M UTC")

@@ -105,7 +105,8 @@ def test_what_is_absent_or_needs_an_account_is_said(site: Site) -> None:
 
 def test_things_of_others_are_as_absent(site: Site) -> None:
     bob, host = site.log_in("bob"), site.log_in("host")
-    assert bob.get("/submissions/1").status_code == 404
+    absent = bob.get("/submissions/1")
+    assert (absent.status_code, "Log out bob" in absent.text) == (404, True)
     assert host.get("/submissions/1").status_code == 200
     assert "vader" not in bob.get("/jobs").text
     assert "vader" in host.get("/jobs").text
@@ -178,6 +179,8 @@ def test_predictions_are_uploaded_and_followed(site: Site, tmp_path: Path) -> No
     wrong = bob.post(place, data=sent, files={"file": ("x", b'{"id": 1}\n[]\n')})
     assert wrong.status_code == 422
     assert '<td class="n">2</td>' in wrong.text
+    assert f'<a href="{path}">Back</a>' in wrong.text
+    assert "None" not in wrong.text
     answer = bob.post(place, data=sent, files=files)
     assert answer.status_code == 303, answer.text
     progress = answer.headers["location"]

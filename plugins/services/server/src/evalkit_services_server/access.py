@@ -13,6 +13,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from fastapi.exceptions import RequestValidationError
 from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import InterfaceError, OperationalError
 from starlette.concurrency import run_in_threadpool
@@ -87,6 +88,11 @@ class UnusableError(RequestError):
 
 def explain(error: Exception) -> tuple[int, str]:
     """Return the status of an error, and its text without paths of the server."""
+    if isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        names = [name for name in first["loc"][1:] if isinstance(name, str)]
+        why = ": ".join([*names, first["msg"].removeprefix("Value error, ")])
+        return 422, why.encode("utf-8", "backslashreplace").decode()
     if isinstance(error, FAULTS):
         LOG.error("%s: %s", type(error).__name__, error)
         return 503, "the server's store, disk or database cannot be used at present"

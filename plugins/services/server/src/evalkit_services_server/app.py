@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -71,9 +70,8 @@ def make_app(settings: Settings) -> FastAPI:
         app.include_router(part.router, prefix=API, responses=REFUSALS)
     app.include_router(pages.router)
     app.add_api_route("/health", health, tags=["health"])
-    for error in (EvalkitError, *FAULTS):
+    for error in (EvalkitError, RequestValidationError, *FAULTS):
         app.add_exception_handler(error, _refuse)
-    app.add_exception_handler(RequestValidationError, _refuse_fields)
     app.add_middleware(_Guarded, settings=settings)
     return app
 
@@ -102,23 +100,18 @@ def health(request: Request) -> dict[str, str]:
     return {"status": "ok"}
 
 
-def _refuse(request: Request, error: Exception) -> JSONResponse:
+def _refuse(request: Request, error: Exception) -> Response:
+    """Explain an error: the API as JSON, and pages as a page."""
     (status, detail), headers = explain(error), dict[str, str]()
-    body: dict[str, Any] = {"detail": detail}
-    if isinstance(error, RequestError):
-        body |= {"problems": error.problems} if error.problems else {}
-        if error.retry_after is not None:
-            headers["retry-after"] = str(error.retry_after)
+    problems = getattr(error, "problems", ())
+    if isinstance(error, RequestError) and error.retry_after is not None:
+        headers["retry-after"] = str(error.retry_after)
+    if not request.url.path.startswith(API):
+        return pages.explain_error(request, error, status, detail, headers)
     if isinstance(error, UnauthenticatedError):
         headers["www-authenticate"] = "Bearer"
+    body = {"detail": detail, **({"problems": problems} if problems else {})}
     return JSONResponse(body, status, headers)
-
-
-def _refuse_fields(_request: Request, error: Any) -> Response:
-    """Name fields without their values, which JSON or UTF-8 may not have."""
-    named = [{name: x[name] for name in ("type", "loc", "msg")} for x in error.errors()]
-    body = json.dumps({"detail": named})
-    return Response(body, 422, media_type="application/json")
 
 
 class _Guarded:

@@ -7,7 +7,7 @@ import io
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection, func, select
@@ -15,7 +15,7 @@ from sqlalchemy import Connection, func, select
 from evalkit.errors import DataError
 from evalkit_cli.commanding import for_csv
 from evalkit_services_server.filters import Filters
-from evalkit_services_server.grids import Part, Scores, kept, read_scores
+from evalkit_services_server.grids import Scores, kept, read_scores
 from evalkit_services_server.ranking import Means, rank_means
 from evalkit_services_server.tables import (
     BOARD,
@@ -60,6 +60,8 @@ class Column:
     access: str
     tag: str
     weight: float
+    is_withheld: bool
+    """Whether the scores are rounded, as the dataset is private."""
 
 
 @dataclass(slots=True)
@@ -87,14 +89,6 @@ class Line:
     """Whether the model is not distinguishable from the best."""
     mean: Cell
     scores: list[Cell]
-
-
-class Scale(NamedTuple):
-    """How scores of a metric are read."""
-
-    unit: str = ""
-    scale: float = 1.0
-    higher_is_better: bool | None = None
 
 
 @dataclass(slots=True)
@@ -157,46 +151,43 @@ def read_board(
         exact: Whether scores of private datasets are shown as they are.
         rows: Models on a page.
 
-    Returns:
-        The page. Models that lack a score that counts come last, without a rank.
-
     Raises:
         DataError: A filter names what the task does not have.
     """
     choices, datasets = _choose(connection, task, filters, exact)
     metric = filters.metric or choices.metrics[0]
-    columns, notices = _columns(filters, datasets, choices.tags, task["weights"])
-    scale, models = read_scale(connection, metric), list_models(connection, task["id"])
-    if scale.higher_is_better is None:
+    columns, notices = _columns(filters, datasets, choices.tags, task["weights"], exact)
+    query = select(METRIC.c.unit, METRIC.c.scale, METRIC.c.higher_is_better)
+    row = connection.execute(query.where(METRIC.c.name == metric)).first()
+    unit, scale, higher_is_better = row or ("", 1.0, None)
+    if higher_is_better is None:
         notices.append(f"No ranks: {metric} has no score yet, or no better direction.")
-    parts = [
-        Part(column.dataset_id, column.tag, is_withheld(column.access, exact))
-        for column in columns
-    ]
+    models = _list_models(connection, task["id"])
     keys = [model["id"] for model in models]
-    scores = read_scores(connection, task["id"], metric, parts, keys)
+    scores = read_scores(connection, task["id"], metric, columns, keys)
     sort, names = filters.sort or "mean", [column.name for column in columns]
     _check("sort", [sort], ["model", "mean", *names])
     weights = [column.weight for column in columns]
-    means = rank_means(scores.ranked, weights, scale.higher_is_better)
-    ranking = means
+    means = ranking = rank_means(scores.ranked, weights, higher_is_better)
     if sort in names:
         alone = [float(name == sort) for name in names]
-        ranking = rank_means(scores.ranked, alone, scale.higher_is_better)
+        ranking = rank_means(scores.ranked, alone, higher_is_better)
     order = _order(filters, ranking, scores, models)
     page = order[(filters.page - 1) * rows :][:rows]
     return Board(
-        task["code"],
-        metric,
-        *scale,
-        sort,
-        columns,
-        _lines(connection, scores, columns, means, ranking, models, page),
-        len(order),
-        filters.page,
-        max(1, -(-len(order) // rows)),
-        [*notices, *_notices(columns, parts, scores)],
-        choices,
+        task=task["code"],
+        metric=metric,
+        unit=unit,
+        scale=scale,
+        higher_is_better=higher_is_better,
+        sorted_by=sort,
+        columns=columns,
+        models=_lines(connection, scores, columns, means, ranking, models, page),
+        model_count=len(order),
+        page=filters.page,
+        pages=max(1, -(-len(order) // rows)),
+        notices=[*notices, *_notices(columns, scores)],
+        choices=choices,
     )
 
 
@@ -296,14 +287,16 @@ def _columns(
     datasets: Sequence[Fields],
     tags: Sequence[str],
     weights: Mapping[str, float],
+    exact: bool,
 ) -> tuple[list[Column], list[str]]:
     """Return the columns, and a notice where some are left out."""
 
     def column(dataset: Fields, name: str, tag: str, weight: float) -> Column:
         names = "version", "round", "access"
         own = {name: dataset[name] for name in names}
-        about = {"dataset": dataset["name"], "dataset_id": dataset["id"]}
-        return Column(name=name, tag=tag, weight=weight, **about, **own)
+        own |= {"dataset": dataset["name"], "dataset_id": dataset["id"]}
+        own["is_withheld"] = is_withheld(dataset["access"], exact)
+        return Column(name=name, tag=tag, weight=weight, **own)
 
     if filters.by == "dataset":
         known = {**weights, **filters.weights}
@@ -389,15 +382,13 @@ def _lines(
     ]
 
 
-def _notices(
-    columns: Sequence[Column], parts: Sequence[Part], scores: Scores
-) -> list[str]:
+def _notices(columns: Sequence[Column], scores: Scores) -> list[str]:
     """Say which scores are rounded, and which are not ranked and why."""
     private = {
         column.dataset: f"{column.dataset} is private: scores are rounded before they "
         f"are ranked. Tags of fewer than {SMALLEST_TAG} examples are withheld."
-        for column, part in zip(columns, parts, strict=True)
-        if part.is_withheld
+        for column in columns
+        if column.is_withheld
     }
     times = Counter((column, why) for (column, _), why in scores.apart.items())
     return [
@@ -411,7 +402,7 @@ def _notices(
     ]
 
 
-def list_models(connection: Connection, task: int) -> Sequence[Fields]:
+def _list_models(connection: Connection, task: int) -> Sequence[Fields]:
     """Return the models of a task by name, without what only their owners see."""
     shown = (MODEL.c.id, MODEL.c.name, MODEL_KIND, MODEL.c.is_trusted)
     query = select(*shown).where(MODEL.c.task_id == task).order_by(MODEL.c.name)
@@ -433,13 +424,6 @@ def list_datasets(connection: Connection, task: int) -> Sequence[Fields]:
         .order_by(number, DATASET.c.name)
     )
     return connection.execute(query).mappings().all()
-
-
-def read_scale(connection: Connection, metric: str) -> Scale:
-    """Return how scores of a metric are read; unknown before the first run."""
-    query = select(METRIC.c.unit, METRIC.c.scale, METRIC.c.higher_is_better)
-    row = connection.execute(query.where(METRIC.c.name == metric)).first()
-    return Scale(*row) if row else Scale()
 
 
 def why_not_scored(model: Fields, access: str) -> str:

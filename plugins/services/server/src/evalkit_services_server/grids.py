@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from threading import Lock
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,6 +19,9 @@ from evalkit_services_server.ranking import Floats
 from evalkit_services_server.tables import BOARD, RUN, SCORE
 from evalkit_services_server.withholding import SMALLEST_TAG, round_score
 
+if TYPE_CHECKING:
+    from evalkit_services_server.boards import Column
+
 _MOST_KEPT = 64
 """Results that are kept: scores of 1 000 models in 50 columns take 2 MB."""
 
@@ -29,17 +32,6 @@ Place = tuple[int, int]
 
 _KEPT: WeakKeyDictionary[Engine, dict[Hashable, Any]] = WeakKeyDictionary()
 _LOCK = Lock()
-
-
-class Part(NamedTuple):
-    """What a column holds."""
-
-    dataset: int
-    """Id of the dataset."""
-    tag: str
-    """A tag; empty for all examples."""
-    is_withheld: bool
-    """Whether exact scores are hidden."""
 
 
 class Scores(NamedTuple):
@@ -85,36 +77,29 @@ def read_scores(
     connection: Connection,
     task: int,
     metric: str,
-    parts: Sequence[Part],
+    columns: Sequence[Column],
     models: Sequence[int],
 ) -> Scores:
-    """Return the scores of the current runs.
-
-    Args:
-        connection: An open transaction.
-        task: Id of the task.
-        metric: Name of the metric.
-        parts: The columns.
-        models: Ids of the models, in the order of the arrays.
-    """
+    """Return the scores of the current runs of models, given by their ids."""
+    parts = [(column.dataset_id, column.tag, column.is_withheld) for column in columns]
 
     def read() -> Scores:
-        columns = {(part.dataset, part.tag): n for n, part in enumerate(parts)}
+        places = {(dataset, tag): n for n, (dataset, tag, _) in enumerate(parts)}
         numbers = {model: n for n, model in enumerate(models)}
         scores = {}
-        for row in _select(connection, task, metric, parts):
-            column = columns[row.dataset_id, row.tag]
+        for row in _select(connection, task, metric, columns):
+            column = places[row.dataset_id, row.tag]
             is_small = row.tag and row.n < SMALLEST_TAG
-            if not (is_small and parts[column].is_withheld):
+            if not (is_small and columns[column].is_withheld):
                 scores[column, numbers[row.model_id]] = row
         apart = _find_apart(connection, metric, scores)
-        return _arrange(parts, len(models), scores, apart)
+        return _arrange(columns, len(models), scores, apart)
 
     return kept(connection, (task, metric, *parts, *models), read)
 
 
 def _select(
-    connection: Connection, task: int, metric: str, parts: Sequence[Part]
+    connection: Connection, task: int, metric: str, columns: Sequence[Column]
 ) -> Sequence[Row[Any]]:
     query: Select[Any] = (
         select(
@@ -125,20 +110,20 @@ def _select(
         .join(RUN, RUN.c.id == BOARD.c.run_id)
         .join(SCORE, (SCORE.c.run_id == RUN.c.id) & (SCORE.c.metric == BOARD.c.metric))
         .where(BOARD.c.task_id == task, BOARD.c.metric == metric)
-        .where(BOARD.c.dataset_id.in_({part.dataset for part in parts}))
-        .where(SCORE.c.tag.in_({part.tag for part in parts}))
+        .where(BOARD.c.dataset_id.in_({column.dataset_id for column in columns}))
+        .where(SCORE.c.tag.in_({column.tag for column in columns}))
     )
     return connection.execute(query).all()
 
 
 def _arrange(
-    parts: Sequence[Part],
+    columns: Sequence[Column],
     models: int,
     scores: Mapping[Place, Row[Any]],
     apart: Mapping[Place, str],
 ) -> Scores:
     """Put scores into arrays; those of private datasets are rounded."""
-    shape = len(parts), models
+    shape = len(columns), models
     grid, n, runs = np.full((3, *shape), np.nan), *np.zeros((2, *shape), dtype=np.int64)
     if scores:
         at = tuple(np.array([*scores]).T)
@@ -146,13 +131,13 @@ def _arrange(
         grid[:, *at] = np.array([row[:3] for row in rows], dtype=float).T
         n[at], runs[at] = zip(*((row.n, row.run_id) for row in rows), strict=True)
     reasons = {
-        place: "withheld" if parts[place[0]].is_withheld else row.reason or ""
+        place: "withheld" if columns[place[0]].is_withheld else row.reason or ""
         for place, row in scores.items()
         if row.value is None
     }
-    for column, part in enumerate(parts):
-        if part.is_withheld:
-            grid[:, column] = np.vectorize(round_score)(grid[:, column])
+    for number, column in enumerate(columns):
+        if column.is_withheld:
+            grid[:, number] = np.vectorize(round_score)(grid[:, number])
     return Scores(grid, n, runs, reasons, apart)
 
 

@@ -5,19 +5,15 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Query, Request, Response
-from fastapi.exceptions import RequestValidationError
+from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
-from fastapi.routing import APIRoute
-from pydantic import ValidationError
 from sqlalchemy import delete, or_
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
 from evalkit.errors import EvalkitError
@@ -68,35 +64,14 @@ _ASSETS = {
     "report.js": "text/javascript",
 }
 
-Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 Shown = Annotated[Filters, Query()]
+Text = Annotated[str, Form()]
+TaskCode = Annotated[str, Form(pattern="^[a-z0-9-]{1,64}$")]
+ModelName = Annotated[str, Form(pattern=f"^{accounts.NAME}$")]
 ChosenKey = Annotated[int | None, Query(ge=1, le=LARGEST_KEY)]
 
 
-class _Page(APIRoute):
-    """A route whose errors are pages, too."""
-
-    def get_route_handler(self) -> Handler:
-        handle = super().get_route_handler()
-
-        async def handle_or_explain(request: Request) -> Response:
-            try:
-                return await handle(request)
-            except UnauthenticatedError:
-                back = urlencode({"next": request.url.path})
-                return RedirectResponse(f"/login?{back}", 303)
-            except RequestValidationError as error:
-                first = error.errors()[0]
-                names = [name for name in first["loc"][1:] if isinstance(name, str)]
-                why = ": ".join([*names, first["msg"].removeprefix("Value error, ")])
-                return _explain(request, UnusableError(why))
-            except (EvalkitError, *access.FAULTS) as error:
-                return _explain(request, error)
-
-        return handle_or_explain
-
-
-router = APIRouter(route_class=_Page, include_in_schema=False)
+router = APIRouter(include_in_schema=False)
 
 
 @cache
@@ -126,15 +101,23 @@ def _render(
     return HTMLResponse(templates().get_template(name).render(about))
 
 
-def _explain(request: Request, error: Exception) -> Response:
-    (status, why), path = access.explain(error), request.url.path
+def explain_error(
+    request: Request,
+    error: Exception,
+    status: int,
+    why: str,
+    headers: Mapping[str, str],
+) -> Response:
+    """Return a page that explains an error; who is not logged in is asked to."""
+    path = request.url.path
+    if isinstance(error, UnauthenticatedError):
+        return RedirectResponse(f"/login?{urlencode({'next': path})}", 303)
     asking = getattr(request.state, "asking", Principal())
-    back = path.rpartition("/")[0] if request.method == "POST" else ""
-    back = path if request.url.query else back
-    fields = {"status": status, "why": why, "back": back or "/"}
-    fields["problems"] = getattr(error, "problems", ())
-    page = _render(request, asking, "error.html", **fields)
-    return HTMLResponse(page.body, status)
+    back = path if request.url.query else ""
+    back = path.rpartition("/")[0] if request.method == "POST" else back
+    fields = {"problems": getattr(error, "problems", ()), "why": why, "status": status}
+    page = _render(request, asking, "error.html", back=back or "/", **fields)
+    return HTMLResponse(page.body, status, headers)
 
 
 @router.get("/static/{name}")
@@ -333,16 +316,12 @@ def show_account(request: Request, asking: Asking, engine: Database) -> Response
 
 
 @router.post("/account/models")
-async def add_model(request: Request, asking: Asking, engine: Database) -> Response:
+def add_model(
+    request: Request, asking: Asking, engine: Database, task: TaskCode, name: ModelName
+) -> Response:
     """Add a model whose predictions are uploaded."""
-    form = await request.form()
-    given = {name: str(form.get(name, "")) for name in ("task", "name")}
-    try:
-        new = NewModel.model_validate(given)
-    except ValidationError:
-        rule = "expected 1 to 64 letters, digits, dots, dashes and underscores"
-        raise UnusableError(f"name: {rule}, got {given['name']!r}") from None
-    model = await run_in_threadpool(api_models.add_model, new, asking, engine, request)
+    new = NewModel(task=task, name=name)
+    model = api_models.add_model(new, asking, engine, request)
     return RedirectResponse(f"/models/{model['id']}", 303)
 
 
@@ -356,42 +335,32 @@ async def submit(
         file, dataset = form.get("file"), str(form.get("dataset", ""))
         if not isinstance(file, UploadFile) or not _KEY.fullmatch(dataset):
             raise UnusableError("choose a dataset and a file")
-        content = file.file
-        made = await uploads.submit(
-            engine, settings, asking, key, int(dataset), content
-        )
+        about = asking, key, int(dataset)
+        made = await uploads.submit(engine, settings, *about, file.file)
     return RedirectResponse(f"/submissions/{made}", 303)
 
 
 @router.get("/login")
-def show_login(request: Request, asking: Asking) -> Response:
+def show_login(request: Request, asking: Asking, next: str = "") -> Response:
     """Show the form of name and password."""
-    back = _local(request.query_params.get("next", ""))
-    return _render(request, asking, "login.html", next=back, why="")
+    return _render(request, asking, "login.html", next=_local(next), why="")
 
 
 @router.post("/login")
-async def log_in(request: Request, engine: Database) -> Response:
+def log_in(
+    request: Request, engine: Database, name: Text, password: Text, next: Text = ""
+) -> Response:
     """Begin a session."""
-    form = await request.form(max_files=0, max_fields=4)
-    name, password = (str(form.get(field, "")) for field in ("name", "password"))
-    back = _local(str(form.get("next", "")))
     access.count_login(request, name)
-
-    def open_session() -> str | None:
-        with reading(engine) as connection:
-            account = accounts.check_password(connection, name, password)
-        if account is None:
-            return None
-        with writing(engine) as connection:
-            return accounts.open_session(connection, account)
-
-    token = await run_in_threadpool(open_session)
-    if token is None:
-        why = "Unknown name or wrong password."
-        page = _render(request, Principal(), "login.html", next=back, why=why)
+    with reading(engine) as connection:
+        account = accounts.check_password(connection, name, password)
+    if account is None:
+        fields = {"next": _local(next), "why": "Unknown name or wrong password."}
+        page = _render(request, Principal(), "login.html", **fields)
         return HTMLResponse(page.body, 401)
-    response = RedirectResponse(back or "/", 303)
+    with writing(engine) as connection:
+        token = accounts.open_session(connection, account)
+    response = RedirectResponse(_local(next) or "/", 303)
     access.set_session(response, token, request.app.state.settings)
     return response
 

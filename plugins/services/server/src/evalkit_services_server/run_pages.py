@@ -23,17 +23,7 @@ _KEPT = 64
 
 @lru_cache(maxsize=_KEPT)
 def make_report(*folders: str) -> str:
-    """Return the report of a run, or of runs that are compared, as HTML.
-
-    Args:
-        folders: The run folders. They never change.
-
-    Returns:
-        The sections of `evalkit report`, without paths of this machine.
-
-    Raises:
-        EvalkitError: A folder cannot be read.
-    """
+    """Return the report of runs as HTML, without paths of this machine."""
     from evalkit import read_run
     from evalkit_commands_report.gathering import gather
     from evalkit_commands_report.markup import fragment
@@ -60,15 +50,7 @@ def _compare(results: Sequence[Result]) -> Comparison:
 
 @lru_cache(maxsize=_KEPT)
 def read_problems(folder: str, *, is_withheld: bool) -> list[Problem]:
-    """Return the first problems of a run.
-
-    Args:
-        folder: The run folder. It never changes.
-        is_withheld: Whether the dataset is private to the reader.
-
-    Raises:
-        EvalkitError: The folder cannot be read.
-    """
+    """Return the first problems of a run, as they are shown if it is private."""
     from evalkit import read_run
 
     problems = read_run(folder).problems
@@ -79,16 +61,7 @@ def read_problems(folder: str, *, is_withheld: bool) -> list[Problem]:
 def read_samples(
     dataset: Mapping[str, Any], input_keys: Sequence[str], *, is_withheld: bool
 ) -> list[dict[str, str]]:
-    """Return the first examples of a dataset, as texts.
-
-    Args:
-        dataset: Row of the table `dataset`.
-        input_keys: Fields that are sent to models.
-        is_withheld: Whether labels are private to the reader.
-
-    Raises:
-        EvalkitError: The file cannot be read.
-    """
+    """Return the first examples of a dataset as texts; only inputs if withheld."""
     from evalkit.places import local
 
     try:

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from evalkit_services_server import boards
     from evalkit_services_server.listings import ShownScore
 
-    Scale = boards.Scale | boards.Board | ShownScore
+    Scale = boards.Board | ShownScore
     Score = boards.Cell | ShownScore
 
+_APART = '<abbr title="not comparable with the others">†</abbr>'
 _KEPT = 1 << 17
 """Texts of scores that are kept: a page has thousands."""
 
@@ -56,15 +57,13 @@ def cells(board: boards.Board, line: boards.Line) -> Markup:
     """Return the cells of a row of a leaderboard: thousands, so no template does it."""
     parts = []
     for cell in line.scores:
-        text = str(value(board, cell))
+        text, ends = value(board, cell), "" if board.is_wide else interval(board, cell)
+        mark = "" if cell.is_comparable else _APART
         if cell.run_id is not None:
-            text = f'<a href="/runs/{cell.run_id}">{text}</a>'
-        if not cell.is_comparable:
-            text += '<abbr title="not comparable with the others">†</abbr>'
-        if not board.is_wide:
-            text += interval(board, cell)
-        parts.append(f'<td class="n">{text}</td>')
-    return Markup("\n".join(parts))
+            parts.append(f'<a href="/runs/{cell.run_id}">{text}</a>{mark}{ends}')
+        else:
+            parts.append(text)
+    return Markup("".join(f'<td class="n">{part}</td>\n' for part in parts))
 
 
 def moment(at: datetime | None) -> str:

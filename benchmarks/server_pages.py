@@ -49,7 +49,7 @@ def fill(engine: Engine, models: int, datasets: int, tags: int) -> list[str]:
     draw = random.Random(0)
     with writing(engine) as connection:
         moment = now(connection)
-        account = save_account(connection, "ada", "correct horse battery")
+        accounts = [save_account(connection, f"ada-{n}") for n in range(UPLOADS)]
         task = {
             **dict(code="nli", component="nli", input_keys=["uid", "context"]),
             **dict(perf_metric="accuracy", eval_metrics=["macro-f1"], weights={}),

@@ -88,7 +88,8 @@ def fill(engine: Engine, models: int, datasets: int, tags: int) -> list[str]:
         for model_id in _add(connection, MODEL, rows):
             skill = draw.uniform(0.4, 0.95)
             _add_runs(connection, task_id, model_id, data, skill, tags, draw)
-        return create_token(connection, account, ["read", "submit"])
+        scopes = ["read", "submit"]
+        return [create_token(connection, account, scopes) for account in accounts]
 
 
 def _add(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> list[int]:

@@ -167,7 +167,9 @@ def visible_datasets(asking: Principal) -> Select[Any]:
     """Select the datasets that somebody may see, with task and round."""
     number = func.coalesce(ROUND.c.number, 0).label("round")
     joined = DATASET.join(TASK).outerjoin(ROUND, ROUND.c.id == DATASET.c.round_id)
-    rows = select(DATASET, TASK.c.code.label("task"), number).select_from(joined)
+    more = TASK.c.component, ROUND.c.state.label("round_state")
+    rows = select(DATASET, TASK.c.code.label("task"), number, *more)
+    rows = rows.select_from(joined)
     return rows if asking.is_administrator else rows.where(DATASET.c.board != "hidden")
 
 

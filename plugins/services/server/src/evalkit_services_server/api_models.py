@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from sqlalchemy import Select, select, update
-from starlette.concurrency import run_in_threadpool
 
 from evalkit.runs import problem_line
 from evalkit_services_server import (
@@ -186,13 +185,13 @@ async def add_submission(
     `jobs?submission=ID` shows how far the evaluation is.
     """
     settings, body = upload.app.state.settings, uploads.Body(upload)
-    made = await uploads.submit(engine, settings, asking, key, dataset, body)
 
-    def find() -> Any:
+    def submit() -> Any:
+        made = uploads.submit(engine, settings, asking, key, dataset, body)
         with reading(engine) as connection:
             return SUBMISSIONS.find(connection, asking, made)
 
-    return await run_in_threadpool(find)
+    return await uploads.in_thread(submit)
 
 
 @router.post("/jobs", response_model=JOBS.answer, status_code=201, tags=["jobs"])

@@ -335,8 +335,8 @@ async def submit(
         file, dataset = form.get("file"), str(form.get("dataset", ""))
         if not isinstance(file, UploadFile) or not _KEY.fullmatch(dataset):
             raise UnusableError("choose a dataset and a file")
-        about = asking, key, int(dataset)
-        made = await uploads.submit(engine, settings, *about, file.file)
+        given = engine, settings, asking, key, int(dataset), file.file
+        made = await uploads.in_thread(uploads.submit, *given)
     return RedirectResponse(f"/submissions/{made}", 303)
 
 

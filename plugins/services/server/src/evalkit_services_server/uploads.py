@@ -10,7 +10,7 @@ import codecs
 import hashlib
 import zlib
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from gzip import GzipFile
 from io import BufferedReader, RawIOBase
@@ -24,7 +24,7 @@ from anyio import from_thread, to_thread
 from fastapi import Depends
 from pydantic import ValidationError
 from pydantic_core import from_json
-from sqlalchemy import Connection, Engine, RowMapping, select
+from sqlalchemy import Connection, Engine, select
 from starlette.requests import Request
 from starlette.types import Message
 
@@ -40,11 +40,12 @@ from evalkit_services_server.access import (
     RequestError,
     UnusableError,
 )
+from evalkit_services_server.api import one, visible_datasets
 from evalkit_services_server.database import now, writing
 from evalkit_services_server.datasets import stored_dataset
 from evalkit_services_server.limits import spend
 from evalkit_services_server.settings import Settings
-from evalkit_services_server.tables import DATASET, MODEL, ROUND, SUBMISSION, TASK
+from evalkit_services_server.tables import DATASET, MODEL, SUBMISSION
 
 LARGEST_UPLOAD = 1 << 30
 """Bytes of a file of predictions, unpacked."""
@@ -67,7 +68,9 @@ MOST_UPLOADS, MOST_OF_ACCOUNT = 32, 4
 SILENCE, LONGEST_TIME = 60.0, 3600.0
 """Seconds that an upload may say nothing, and that it may take."""
 
-_UPLOADS = anyio.CapacityLimiter(MOST_UPLOADS)
+in_thread = partial(to_thread.run_sync, limiter=anyio.CapacityLimiter(MOST_UPLOADS))
+"""Runs `submit` beside the requests of others."""
+
 _OF_ACCOUNTS = Counter[int]()
 _PART = 1 << 20
 _LONGEST_VALUE = 200
@@ -142,7 +145,7 @@ class Body(RawIOBase):
         return size
 
 
-async def submit(
+def submit(
     engine: Engine,
     settings: Settings,
     asking: Principal,
@@ -166,81 +169,59 @@ async def submit(
     Raises:
         RequestError: It is refused; problems are named by their lines.
     """
-    given = engine, settings, asking, model_id, dataset_id, file
-    return await to_thread.run_sync(partial(_submit, *given), limiter=_UPLOADS)
-
-
-def _submit(
-    engine: Engine,
-    settings: Settings,
-    asking: Principal,
-    model_id: int,
-    dataset_id: int,
-    file: Any,
-) -> int:
-    def find(connection: Connection) -> RowMapping:
-        dataset = _find(connection, asking, model_id, dataset_id)
-        _spend(connection, settings, asking.account_id, dataset)
-        return dataset
-
     with writing(engine) as connection:
-        dataset = find(connection)
+        dataset = _accept(connection, settings, asking, model_id, dataset_id)
         # refused before it arrives; the quota is spent when it has
         connection.rollback()
     check = _row_check(settings, dataset)
     with NamedTemporaryFile(prefix="evalkit-upload-", suffix=".jsonl") as kept:
-        found = receive(file, Path(kept.name), check)
-        uri = join(settings.store, f"predictions/{found.sha256}.jsonl")
+        received = receive(file, Path(kept.name), check)
+        uri = join(settings.store, f"predictions/{received.sha256}.jsonl")
         put(Path(kept.name), uri)
     with writing(engine) as connection:
-        find(connection)
+        _accept(connection, settings, asking, model_id, dataset_id)
         row = {"model_id": model_id, "dataset_id": dataset_id, "uri": uri}
-        row |= {**found._asdict(), "received": now(connection)}
+        row |= {**received._asdict(), "received": now(connection)}
         made = SUBMISSION.insert().values(row).returning(SUBMISSION.c.id)
         key: int = connection.execute(made).scalar_one()
         requests.request(connection, model_id, dataset_id, key)
     return key
 
 
-def _find(
-    connection: Connection, asking: Principal, model_id: int, dataset_id: int
-) -> RowMapping:
-    """Return the dataset that predictions are for; refuse what takes none."""
-    query = select(MODEL).where(MODEL.c.id == model_id)
-    model = connection.execute(query).first()
-    if model is None or not asking.owns(model.account_id):
-        raise NotFoundError(f"model {model_id}: not found")
-    joined = DATASET.join(TASK).outerjoin(ROUND, ROUND.c.id == DATASET.c.round_id)
-    query = select(DATASET, TASK.c.component, ROUND.c.state).select_from(joined)
-    found = connection.execute(query.where(DATASET.c.id == dataset_id)).mappings()
-    dataset = found.first()
-    is_hidden = dataset is not None and dataset["board"] == "hidden"
-    if dataset is None or (is_hidden and not asking.is_administrator):
-        raise NotFoundError(f"dataset {dataset_id}: not found")
+def _accept(
+    connection: Connection,
+    settings: Settings,
+    asking: Principal,
+    model_id: int,
+    dataset_id: int,
+) -> dict[str, Any]:
+    """Return the dataset that predictions are for, and count them; or refuse them."""
+    what = f"model {model_id}"
+    model = one(connection, select(MODEL).where(MODEL.c.id == model_id), what)
+    if not asking.owns(model["account_id"]):
+        raise NotFoundError(f"{what}: not found")
+    query = visible_datasets(asking).where(DATASET.c.id == dataset_id)
+    dataset = one(connection, query, f"dataset {dataset_id}")
+    state, access = dataset["round_state"], dataset["access"]
     reasons = {
-        "the model is of another task": dataset["task_id"] != model.task_id,
-        "the server asks this model itself": model.endpoint is not None,
+        "the model is of another task": dataset["task_id"] != model["task_id"],
+        "the server asks this model itself": model["endpoint"] is not None,
         "its inputs are private, so only models that the host trusts are asked": (
-            dataset["access"] == "inputs-private"
+            access == "inputs-private"
         ),
-        f"its round is {dataset['state']}": dataset["state"] not in (None, "open"),
+        f"its round is {state}": state not in (None, "open"),
     }
     if reason := next((reason for reason, holds in reasons.items() if holds), None):
-        where = f"{dataset['name']}: no predictions of {model.name} are taken"
+        where = f"{dataset['name']}: no predictions of {model['name']} are taken"
         raise RequestError(f"{where}: {reason}", 409)
+    account, most = asking.account_id, settings.private_submissions_a_day
+    spend(connection, account, "submissions", settings.submissions_a_day)
+    if access != "open":
+        spend(connection, account, f"submissions to dataset {dataset_id}", most)
     return dataset
 
 
-def _spend(
-    connection: Connection, settings: Settings, account: int, dataset: RowMapping
-) -> None:
-    spend(connection, account, "submissions", settings.submissions_a_day)
-    if dataset["access"] != "open":
-        subject = f"submissions to dataset {dataset['id']}"
-        spend(connection, account, subject, settings.private_submissions_a_day)
-
-
-def _row_check(settings: Settings, dataset: RowMapping) -> CheckRow:
+def _row_check(settings: Settings, dataset: Mapping[str, Any]) -> CheckRow:
     """Return the check of a row against the task's `Output`, where rows come as such.
 
     Where a plugin adapts responses first, or cannot be loaded here, the evaluation

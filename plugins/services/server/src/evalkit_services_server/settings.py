@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, field_validator
@@ -74,8 +73,3 @@ class Settings(BaseSettings):
     def is_sqlite(self) -> bool:
         """Whether the database is SQLite, and so of one machine."""
         return self.database.startswith("sqlite")
-
-    @property
-    def working_folder(self) -> Path:
-        """Folder for files that are being received or written."""
-        return Path(self.store if "://" not in self.store else "evalkit-server-files")

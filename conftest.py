@@ -18,12 +18,14 @@ from typing import Any
 
 import hypothesis
 import pytest
+from click.testing import CliRunner, Result
 
 from evalkit import find_components
 from evalkit.base import failures
 from evalkit.catalog import Catalog
 from evalkit.plugins import discovery, local_plugins
 from evalkit.plugins.components import Component
+from evalkit_cli.main import cli
 
 # `make test` draws the same examples on every machine, so that no newcomer meets a
 # failure by chance; `make test-slow` draws new ones, and prints its seed.
@@ -307,6 +309,28 @@ def fake_distribution(
     yield make
     for fake in made:
         sys.modules.pop(fake.module, None)
+
+
+@pytest.fixture
+def clean_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stay in a temporary folder, offline, without the user's settings."""
+    for name in list(os.environ):
+        if name.startswith("EVALKIT_") and not name.startswith("EVALKIT_TEST"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def invoke() -> Callable[..., Result]:
+    """Run a command in this process."""
+
+    def run(*arguments: str | Path, **variables: str) -> Result:
+        return CliRunner().invoke(cli, [*map(str, arguments)], env=variables)
+
+    return run
 
 
 @pytest.fixture

@@ -189,14 +189,7 @@ RunOnTerminal = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture(autouse=True)
-def _clean_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith("EVALKIT_") and not name.startswith("EVALKIT_TEST"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.delenv("FORCE_COLOR", raising=False)
-    monkeypatch.chdir(tmp_path)
+def _clean_place(clean_place: None) -> None: ...
 
 
 @pytest.fixture
@@ -205,16 +198,6 @@ def plugins(fake_distribution: Callable[..., Any]) -> Any:
     return fake_distribution(
         PLUGINS, ENTRY_POINTS, name="tiny-plugins", version="4.5.6"
     )
-
-
-@pytest.fixture
-def invoke() -> Invoke:
-    """Run a command in this process."""
-
-    def run(*arguments: str, **variables: str) -> Result:
-        return CliRunner().invoke(cli, arguments, env=variables)
-
-    return run
 
 
 @pytest.fixture

@@ -1,33 +1,14 @@
 """What the tests of `evalkit cite` share."""
 
 import json
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
-
-from evalkit_cli.main import cli
 
 
 @pytest.fixture(autouse=True)
-def _clean_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith("EVALKIT_") and not name.startswith("EVALKIT_TEST"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def invoke() -> Callable[..., Result]:
-    """Run a command in this process."""
-
-    def run(*arguments: str, **variables: str) -> Result:
-        return CliRunner().invoke(cli, arguments, env=variables)
-
-    return run
+def _clean_place(clean_place: None) -> None: ...
 
 
 @pytest.fixture

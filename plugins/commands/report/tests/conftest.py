@@ -1,7 +1,6 @@
 """What the tests of `evalkit report` share."""
 
 import json
-import os
 import random
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -9,13 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result as Done
 
 import evalkit
 from evalkit.runs import list_runs
 from evalkit_analysis_robustness import evaluate_perturbed
-from evalkit_cli.main import cli
 
 HOSTILE = "<script>alert(1)</script>\"'&{{7*7}}"
 MODELS = ("good", "bad", HOSTILE)
@@ -67,22 +63,7 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(autouse=True)
-def _clean_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith("EVALKIT_") and not name.startswith("EVALKIT_TEST"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def invoke() -> Callable[..., Done]:
-    """Run a command in this process."""
-
-    def run(*arguments: str, **variables: str) -> Done:
-        return CliRunner().invoke(cli, arguments, env=variables)
-
-    return run
+def _clean_place(clean_place: None) -> None: ...
 
 
 @pytest.fixture(scope="session")

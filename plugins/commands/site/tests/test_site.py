@@ -49,22 +49,7 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(autouse=True)
-def _clean_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith("EVALKIT_") and not name.startswith("EVALKIT_TEST"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def invoke() -> Invoke:
-    """Run a command in this process."""
-
-    def run(*arguments: str | Path) -> Done:
-        return CliRunner().invoke(cli, [*map(str, arguments)])
-
-    return run
+def _clean_place(clean_place: None) -> None: ...
 
 
 @pytest.fixture(scope="session")

@@ -58,6 +58,7 @@ def _loaded(kind: str, name: str) -> Component:
     return component
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WITH_PACKAGES)
 def test_the_package_of_a_page_can_be_used(
     kind: str,

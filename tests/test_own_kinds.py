@@ -97,6 +97,7 @@ def test_a_plugin_of_the_kind_is_bound_with_parameters_and_called(
     assert _built(bound.component, None) is None  # the kit loads it
 
 
+@pytest.mark.slow
 def test_the_command_line_knows_the_kind(
     fake_distribution: Install, run_evalkit: Run
 ) -> None:

@@ -11,6 +11,8 @@ import ast
 import tomllib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 LIST = Path(__file__).with_name("private_names.txt")
 
@@ -55,6 +57,7 @@ def private_names() -> set[str]:
     return names
 
 
+@pytest.mark.slow
 def test_distributions_import_no_further_private_name() -> None:
     assert sorted(private_names()) == LIST.read_text(encoding="utf-8").splitlines()
 

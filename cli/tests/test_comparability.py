@@ -193,6 +193,7 @@ def test_other_versions_of_a_declared_dataset(
     }
 
 
+@pytest.mark.slow
 def test_the_same_examples_under_two_split_names(
     invoke: Invoke, evaluate: Evaluate
 ) -> None:

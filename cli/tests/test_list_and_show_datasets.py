@@ -71,6 +71,7 @@ def listed(invoke: Invoke, *options: str) -> list[str]:
     return [found["id"] for found in json.loads(done.stdout)["components"]]
 
 
+@pytest.mark.slow
 def test_data_sets_are_chosen_by_task_language_and_tag(invoke: Invoke) -> None:
     """`languages` and `tags` of a data set were read by nothing."""
     assert listed(invoke, "--task", "chat") == ["datasets/ours", "datasets/rude"]

@@ -160,6 +160,7 @@ def test_all_plugins_of_a_file_are_known_by_their_names(
     assert "(local" not in invoke("list").stdout
 
 
+@pytest.mark.slow
 def test_a_run_of_a_file_is_that_of_its_objects_and_is_verified_with_it(
     folder: Path, invoke: Invoke
 ) -> None:
@@ -175,6 +176,7 @@ def test_a_run_of_a_file_is_that_of_its_objects_and_is_verified_with_it(
     assert "sad" in {each["metric"] for each in json.loads(done.stdout)["scores"]}
 
 
+@pytest.mark.slow
 def test_workers_and_perturbations_know_them_too(folder: Path, invoke: Invoke) -> None:
     done = invoke(*WORDS, "--plugin", "own.py", "--jobs", "2", "-q")
     assert done.exit_code == 0, done.stderr
@@ -436,6 +438,7 @@ def test_a_file_names_no_code_that_the_command_does_not_name(
         assert Path("ran").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["own.py:get_glad", "cheer"])
 @pytest.mark.parametrize("options", [(), ("--plugin", "own.py")])
 def test_a_project_adds_a_metric_of_a_file_only_where_that_is_named(

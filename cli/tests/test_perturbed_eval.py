@@ -89,6 +89,7 @@ def run(
     return evaluate
 
 
+@pytest.mark.slow
 def test_the_effects_stand_in_one_table_with_a_sentence_each(run: Run) -> None:
     done = run()
     assert done.exit_code == 0, done.stderr
@@ -329,6 +330,7 @@ def test_many_perturbations_are_one_table_with_the_largest_drop_first(
     assert "p and CI adjusted for 5 perturbations\n" in shown
 
 
+@pytest.mark.slow
 def test_thresholds_and_the_overview_are_about_unperturbed_scores(run: Run) -> None:
     assert run("--fail-under", "accuracy=0.75").exit_code == 0
     assert run("--fail-under", "accuracy=0.76").exit_code == 3

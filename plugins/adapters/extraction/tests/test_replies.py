@@ -35,6 +35,7 @@ def _read(kind: str, row: dict[str, Any]) -> str | None:
     return None if value is None else str(value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", _KINDS)
 def test_answers_of_own_replies(kind: str) -> None:
     rows = [row for row in _rows(Path(__file__).with_name("replies.jsonl"))]
@@ -110,6 +111,7 @@ def test_more_than_26_options_have_two_letters_or_numbers(
     assert _read("choice", {"reply": reply, "options": options}) == options[place]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", _KINDS)
 def test_a_reply_that_repeats_a_cue_is_read_in_linear_time(kind: str) -> None:
     row = {"reply": "The answer is not Rome, not 5 " * 20_000, "options": ["Rome"]}

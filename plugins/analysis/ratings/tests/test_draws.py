@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from sklearn.metrics import f1_score  # type: ignore[import-untyped]
 
 import evalkit
@@ -83,6 +84,7 @@ def weights(folder: Path, **options: Any) -> Any:
     return np.column_stack(columns)
 
 
+@pytest.mark.slow
 def test_models_metrics_and_tags_share_one_resample(tmp_path: Path) -> None:
     shares = weights(tmp_path)
     assert np.allclose(shares.sum(axis=1), 1)
@@ -116,6 +118,7 @@ def test_draws_depend_on_units_alone(tmp_path: Path) -> None:
     assert abs(np.corrcoef(one, other)[0, 1]) < 0.1
 
 
+@pytest.mark.slow
 def test_clusters_are_drawn_whole(tmp_path: Path) -> None:
     shares = weights(tmp_path, cluster="document")
     result = run(tmp_path, FIRST, cluster="document")

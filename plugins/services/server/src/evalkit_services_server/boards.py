@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -344,19 +344,23 @@ def _lines(
     arrays = *grid, scores.n[:, page], scores.runs[:, page]
     used = sum(column.weight > 0 for column in columns)
 
-    def cells(row: int, number: int) -> Iterator[Cell]:
-        model = models[number]
+    def cells(row: int, number: int) -> list[Cell]:
         parts = (array[:, row].tolist() for array in arrays)
-        for place, (value, low, high, n, run) in enumerate(zip(*parts, strict=True)):
-            cell = Cell(value, low, high, n, run or None)
-            if not run:
-                about = model["id"], columns[place].dataset_id
-                why = why_not_scored(model, columns[place].access)
+        cells = [
+            Cell(value, low, high, n, run or None)
+            for value, low, high, n, run in zip(*parts, strict=True)
+        ]
+        for place, cell in enumerate(cells):
+            if cell.value is None and cell.run_id is None:
+                about = models[number]["id"], columns[place].dataset_id
+                why = why_not_scored(models[number], columns[place].access)
                 cell.reason, cell.run_id = states.get(about, (why, None))
             elif cell.value is None:
                 cell.reason = scores.reasons.get((place, number)) or "no score"
-            cell.is_comparable = (place, number) not in scores.apart
-            yield cell
+        for place, model in scores.apart:
+            if model == number:
+                cells[place].is_comparable = False
+        return cells
 
     def mean(number: int) -> Cell:
         if np.isnan(means.values[number]):
@@ -376,7 +380,7 @@ def _lines(
             int(ranking.ranks[number]) or None,
             bool(ranking.may_equal_best[number]),
             mean(number),
-            [*cells(row, number)],
+            cells(row, number),
         )
         for row, number in enumerate(page)
     ]

@@ -62,7 +62,9 @@ def kept(connection: Connection, key: Hashable, make: Callable[[], Made]) -> Mad
     Readers of the same scores wait for the first of them, so that they are read once.
     """
     # the newest id is not enough, as PostgreSQL may commit an older one later
-    state = connection.execute(select(func.count(), func.max(RUN.c.id))).one()
+    newest = select(func.max(RUN.c.id)).scalar_subquery()
+    recent = select(func.max(RUN.c.id), func.count()).where(RUN.c.id > newest - 1000)
+    state = connection.execute(recent).one()
     key = (*state, key)
     with _LOCK:
         known = _KEPT.setdefault(connection.engine, {})

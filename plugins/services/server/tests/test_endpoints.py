@@ -95,7 +95,7 @@ def test_its_answer_is_checked(
     model: str, task: dict[str, Any], path: str, reason: str
 ) -> None:
     settings = Settings(endpoints=(model,))
-    with pytest.raises(access.UnusableError, match=reason):
+    with pytest.raises(access.RequestError, match=reason):
         register(Endpoint(url=f"{model}{path}"), task, settings, is_administrator=False)
 
 
@@ -129,7 +129,7 @@ def test_its_answer_is_checked(
 def test_even_administrators_ask_public_addresses_only(
     task: dict[str, Any], url: str, reason: str
 ) -> None:
-    with pytest.raises(access.UnusableError, match=reason):
+    with pytest.raises(access.RequestError, match=reason):
         register(Endpoint(url=url), task, Settings(), is_administrator=True)
 
 

@@ -44,12 +44,12 @@ class RequestError(EvalkitError):
     """A request is refused.
 
     Attributes:
-        status: The status of HTTP.
+        status: The status of HTTP: 422 if what was sent breaks a rule.
         problems: Rows that break rules, with their lines.
         retry_after: Seconds until it is worth asking again.
     """
 
-    status = 400
+    status = 422
 
     def __init__(
         self,
@@ -78,12 +78,6 @@ class NotFoundError(RequestError):
     """There is no such thing, or none that concerns who asks."""
 
     status = 404
-
-
-class UnusableError(RequestError):
-    """What was sent breaks a rule."""
-
-    status = 422
 
 
 def explain(error: Exception) -> tuple[int, str]:

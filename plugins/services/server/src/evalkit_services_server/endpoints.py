@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
 from evalkit.errors import EvalkitError
-from evalkit_services_server.access import RequestError, UnusableError
+from evalkit_services_server.access import RequestError
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tasks import asked_task
 
@@ -50,7 +50,7 @@ def register(
 
     Raises:
         RequestError: Who asks may not use it.
-        UnusableError: The address is not allowed, or the answer breaks a rule.
+        RequestError: The address is not allowed, or the answer breaks a rule.
     """
     if not is_administrator:
         if given.key_variable is not None:
@@ -62,15 +62,15 @@ def register(
     url, key = _PARAMETERS[given.api]
     parameters = {url: given.url, key: given.key_variable, "model": given.model}
     if (given.model is None) == (given.api == "openai"):
-        raise UnusableError("model: its name is required for openai, and for no other")
+        raise RequestError("model: its name is required for openai, and for no other")
     kept = {name: value for name, value in parameters.items() if value is not None}
     endpoint = {"model": given.api, "parameters": kept}
     try:
         problem = _problem_of_example(endpoint, task, settings)
     except EvalkitError as error:
-        raise UnusableError(f"endpoint: {error}") from error
+        raise RequestError(f"endpoint: {error}") from error
     if problem is not None:
-        raise UnusableError(f"endpoint: its answer to the task's example: {problem}")
+        raise RequestError(f"endpoint: its answer to the task's example: {problem}")
     return endpoint
 
 
@@ -189,9 +189,9 @@ def _split(url: str) -> SplitResult:
         is_plain = re.fullmatch("[a-z0-9.:-]+", parts.hostname or "") is not None
         is_whole = is_plain and parts.port != 0
     except ValueError:
-        raise UnusableError("url: not an address") from None
+        raise RequestError("url: not an address") from None
     if not is_whole or parts.username is not None or parts.query or parts.fragment:
-        raise UnusableError(
+        raise RequestError(
             "url: expected scheme, host and path, without user, query and fragment"
         )
     return parts

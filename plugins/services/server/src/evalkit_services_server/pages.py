@@ -22,8 +22,8 @@ from evalkit_services_server import access, accounts, api_models, listings, uplo
 from evalkit_services_server.access import (
     NotFoundError,
     Principal,
+    RequestError,
     UnauthenticatedError,
-    UnusableError,
 )
 from evalkit_services_server.api import (
     DATASETS,
@@ -334,7 +334,7 @@ async def submit(
     async with upload.form(max_files=1, max_fields=4) as form:
         file, dataset = form.get("file"), str(form.get("dataset", ""))
         if not isinstance(file, UploadFile) or not _KEY.fullmatch(dataset):
-            raise UnusableError("choose a dataset and a file")
+            raise RequestError("choose a dataset and a file")
         given = engine, settings, asking, key, int(dataset), file.file
         made = await uploads.in_thread(uploads.submit, *given)
     return RedirectResponse(f"/submissions/{made}", 303)

@@ -38,7 +38,6 @@ from evalkit_services_server.access import (
     NotFoundError,
     Principal,
     RequestError,
-    UnusableError,
 )
 from evalkit_services_server.api import one, visible_datasets
 from evalkit_services_server.database import now, writing
@@ -115,7 +114,7 @@ async def upload(
         except TimeoutError:
             raise RequestError("the upload was too slow, or silent", 408) from None
         if message["type"] == "http.disconnect":
-            raise RequestError("the upload ended early")
+            raise RequestError("the upload ended early", 400)
         return message
 
     _OF_ACCOUNTS[account] += 1
@@ -268,7 +267,7 @@ def receive(file: Any, path: Path, check: CheckRow) -> Received:
         check: Gives what a row breaks, beyond what any row must hold.
 
     Raises:
-        UnusableError: Some lines break rules; it names the first hundred.
+        RequestError: Some lines break rules; it names the first hundred.
         RequestError: The file is too large.
     """
     problems, digest, size, rows = list[dict[str, Any]](), hashlib.sha256(), 0, 0
@@ -290,13 +289,13 @@ def receive(file: Any, path: Path, check: CheckRow) -> Received:
     except (EOFError, zlib.error, OSError) as error:
         if getattr(error, "errno", None) is not None:
             raise
-        raise UnusableError(f"compressed data is corrupt: {error}") from None
+        raise RequestError(f"compressed data is corrupt: {error}") from None
     if not rows:
-        raise UnusableError("file is empty, expected a prediction on each line")
+        raise RequestError("file is empty, expected a prediction on each line")
     if problems:
         have = "have at least" if len(problems) >= MOST_PROBLEMS else "have"
         message = f"predictions {have} {count_of(len(problems), 'problem')}"
-        raise UnusableError(message, problems=problems[:MOST_PROBLEMS])
+        raise RequestError(message, problems=problems[:MOST_PROBLEMS])
     return Received(digest.hexdigest(), size)
 
 
@@ -312,7 +311,7 @@ def _lines(file: Any) -> Iterator[tuple[int, bytes]]:
         if len(line) > LONGEST_LINE:
             raise RequestError(f"line {number}: exceeds {LONGEST_LINE:,} bytes", 413)
         if blank > MOST_BLANK:
-            raise UnusableError(f"more than {MOST_BLANK:,} blank lines")
+            raise RequestError(f"more than {MOST_BLANK:,} blank lines")
         yield number, line
 
 

@@ -42,10 +42,7 @@ READERS, UPLOADS, ROWS, PORT = 100, 10, 10_000, 8731
 
 
 def fill(engine: Engine, models: int, datasets: int, tags: int) -> list[str]:
-    """Add a task with scores of models on datasets and tags; return tokens.
-
-    The first model is the first token's, the second the second's, and so on.
-    """
+    """Add a task with scores of models on datasets and tags; return a token for each."""
     draw = random.Random(0)
     with writing(engine) as connection:
         moment = now(connection)
@@ -107,27 +104,17 @@ def _add_runs(
     draw: random.Random,
 ) -> None:
     moment, pairs = now(connection), [(model_id, dataset) for dataset in datasets]
-    jobs = _add(
-        connection,
-        JOB,
-        [
-            {
-                **dict(key=f"{model}-{dataset}", model_id=model, dataset_id=dataset),
-                **dict(
-                    metrics=["accuracy"], state="done", requested=moment, ended=moment
-                ),
-            }
-            for model, dataset in pairs
-        ],
-    )
-    runs = _add(
-        connection,
-        RUN,
-        [
-            dict(job_id=job, folder="/x", comparison_key=f"{dataset}", counts={})
-            for job, (_, dataset) in zip(jobs, pairs, strict=True)
-        ],
-    )
+    ended = dict(metrics=["accuracy"], state="done", requested=moment, ended=moment)
+    rows: list[dict[str, Any]] = [
+        {"key": f"{model}-{dataset}", "model_id": model, "dataset_id": dataset, **ended}
+        for model, dataset in pairs
+    ]
+    jobs = _add(connection, JOB, rows)
+    rows = [
+        dict(job_id=job, folder="/x", comparison_key=f"{dataset}", counts={})
+        for job, dataset in zip(jobs, datasets, strict=True)
+    ]
+    runs = _add(connection, RUN, rows)
     scores, board = [], []
     for run, dataset in zip(runs, datasets, strict=True):
         for tag in ("", *(f"topic:{n}" for n in range(tags))):

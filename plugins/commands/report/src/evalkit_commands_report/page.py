@@ -13,9 +13,7 @@ from evalkit_commands_report.markup import (
     Markup,
     asset,
     element,
-    fragment,
     make_document,
-    raw_element,
     script_json,
 )
 from evalkit_commands_report.numbers import tag_columns
@@ -42,39 +40,18 @@ SECTIONS = (
 
 def make_page(groups: Sequence[Gathered]) -> str:
     """Return a page that shows runs."""
+    names = [f"group-{number}" for number in range(len(groups))]
     title = f"evalkit report: {', '.join(group.dataset for group in groups)}"
-    parts = [_data_set(group, name) for name, group in _named(groups).items()]
+    data = {name: tag_columns(group) for name, group in zip(names, groups, strict=True)}
+    parts = [_data_set(group, name) for group, name in zip(groups, names, strict=True)]
     return make_document(
         title,
         [mark_symbols(), *parts],
         says="from the records of the runs. "
         "The page loads nothing and holds no texts of examples.",
-        data=_data(groups),
+        data=script_json(data),
         script=asset("page.js"),
     )
-
-
-def embedded(groups: Sequence[Gathered]) -> Markup:
-    """Return the sections of runs for a page of a site, with the data of its script."""
-    return fragment(
-        mark_symbols(),
-        [
-            [_apart(group), _sections(group, name)]
-            for name, group in _named(groups).items()
-        ],
-        raw_element(
-            "script", _data(groups), type="application/json", id="evalkit-data"
-        ),
-    )
-
-
-def _named(groups: Sequence[Gathered]) -> dict[str, Gathered]:
-    return {f"group-{number}": group for number, group in enumerate(groups)}
-
-
-def _data(groups: Sequence[Gathered]) -> str:
-    named = _named(groups).items()
-    return script_json({name: tag_columns(group) for name, group in named})
 
 
 def _data_set(group: Gathered, name: str) -> Markup:
@@ -88,15 +65,7 @@ def _data_set(group: Gathered, name: str) -> Markup:
             element("h1", group.dataset),
             element("p", " · ".join(text for text in about if text), class_="about"),
             element("p", record.data.description) if record.data.description else None,
-            _apart(group),
+            element("p", f"{group.apart}.", class_="warning") if group.apart else None,
         ),
-        _sections(group, name),
+        [section(group, name) for section in SECTIONS],
     )
-
-
-def _apart(group: Gathered) -> Markup | None:
-    return element("p", f"{group.apart}.", class_="warning") if group.apart else None
-
-
-def _sections(group: Gathered, name: str) -> list[Markup | None]:
-    return [section(group, name) for section in SECTIONS]

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from evalkit.errors import EvalkitError
 from evalkit.reporting import count_of
 from evalkit.runs import find_wrong
-from evalkit_commands_report.gathering import gather
+from evalkit_commands_report.gathering import Gathered, gather
+from evalkit_commands_report.intervals import mark_symbols
 from evalkit_commands_report.markup import (
     Child,
     Markup,
     element,
     fragment,
+    raw_element,
+    script_json,
     table,
     without_empty_columns,
 )
-from evalkit_commands_report.page import embedded
+from evalkit_commands_report.numbers import tag_columns
+from evalkit_commands_report.page import SECTIONS
 from evalkit_commands_site.frame import article, section
 from evalkit_commands_site.gathering import (
     Collection,
@@ -38,7 +43,20 @@ def run_content(
 ) -> Markup:
     """Return the page of a run, with at most `examples` wrong answers."""
     related, wrong = _related(collection, run), _wrong_answers(result, examples)
-    return _page(run, related, embedded(gather([result], None)), wrong)
+    return _page(run, related, report_content(gather([result], None)), wrong)
+
+
+def report_content(groups: Iterable[Gathered]) -> Markup:
+    """Return the sections of `evalkit report`, with the data of their script."""
+    parts, data = list[Child](), {}
+    for number, group in enumerate(groups):
+        data[name := f"group-{number}"] = tag_columns(group)
+        if group.apart:
+            parts.append(element("p", f"{group.apart}.", class_="warning"))
+        parts.append([make(group, name) for make in SECTIONS])
+    text = script_json(data)
+    held = raw_element("script", text, type="application/json", id="evalkit-data")
+    return fragment(mark_symbols(), parts, held)
 
 
 def damaged_content(run: SiteRun, why: str) -> Markup:
@@ -88,13 +106,9 @@ def _wrong_answers(result: Result, most: int) -> Markup | None:
     else:
         count = wrong.rows.height
         header: list[Child] = ["Id", "Answer", "Prediction", "Score", "Note", "Tags"]
-        rows: list[list[Child]] = [
-            [
-                _text(row[name])
-                for name in ("id", "answer", "pred", "score", "note", "tags")
-            ]
-            for row in wrong.rows.head(most).iter_rows(named=True)
-        ]
+        names = "id", "answer", "pred", "score", "note", "tags"
+        shown = wrong.rows.head(most).iter_rows(named=True)
+        rows: list[list[Child]] = [[_text(row[x]) for x in names] for row in shown]
         what = f"do not have the best {wrong.metric}" if wrong.metric else "are wrong"
         summary = f"{count} of {count_of(wrong.n, 'example')} {what}"
         summary += f"; the first {most} are shown." if count > most else "."

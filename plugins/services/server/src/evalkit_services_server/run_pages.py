@@ -27,10 +27,10 @@ def make_report(*folders: str) -> str:
     from evalkit import read_run
     from evalkit_commands_report.gathering import gather
     from evalkit_commands_report.markup import fragment
-    from evalkit_commands_report.page import embedded
+    from evalkit_commands_site.run_page import report_content
 
     groups = gather([read_run(folder) for folder in folders], _compare)
-    html = str(embedded(groups))
+    html = str(report_content(groups))
     for folder in folders:
         html = html.replace(fragment(folder), "the run folder")
     return html

@@ -42,7 +42,7 @@ READERS, UPLOADS, ROWS, PORT = 100, 10, 10_000, 8731
 
 
 def fill(engine: Engine, models: int, datasets: int, tags: int) -> list[str]:
-    """Add a task with scores of models on datasets and tags; return a token for each."""
+    """Add a task with scores of models on datasets and tags; return ten tokens."""
     draw = random.Random(0)
     with writing(engine) as connection:
         moment = now(connection)

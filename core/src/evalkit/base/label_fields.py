@@ -43,6 +43,11 @@ class IsDistribution:
 
         return with_info_after_validator_function(_check_probabilities, handler(source))
 
+    def __get_pydantic_json_schema__(self, _schema: Any, _handler: Any) -> Any:
+        """Return what JSON Schema says of probabilities."""
+        number = {"type": "number", "minimum": 0, "maximum": 1}
+        return {"type": "object", "additionalProperties": number}
+
 
 Label = Annotated[str, IsLabel()]
 """A field of `Output` that holds one of the dataset's labels, or the task's; any text

@@ -122,7 +122,7 @@ def test_a_hidden_schema_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_named_schema_has_an_arrow_schema_but_problems() -> None:
     for name in schema_names():
         if name == "run.Problem":  # what breaks a rule may be anything
-            with pytest.raises(SchemaError, match=r"value.*Any"):
+            with pytest.raises(SchemaError, match="value: it says no type"):
                 arrow_schema(named_schema(name))
         else:
             assert arrow_schema(named_schema(name)).names

@@ -17,25 +17,16 @@ print(arrow_schema(Scored))
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from evalkit_schemas_standard.arrow import arrow_schema as arrow_schema
     from evalkit_schemas_standard.arrow import model_from_arrow as model_from_arrow
-    from evalkit_schemas_standard.data_schemas import DataSchema as DataSchema
-    from evalkit_schemas_standard.data_schemas import (
-        make_input_schema as make_input_schema,
-    )
-    from evalkit_schemas_standard.data_schemas import (
-        make_output_schema as make_output_schema,
-    )
     from evalkit_schemas_standard.dyff import to_dyff_arrow as to_dyff_arrow
+    from evalkit_schemas_standard.from_models import json_schema as json_schema
     from evalkit_schemas_standard.from_models import schema_identity as schema_identity
-    from evalkit_schemas_standard.json_schemas import json_schema as json_schema
-    from evalkit_schemas_standard.json_schemas import (
-        model_from_json_schema as model_from_json_schema,
-    )
     from evalkit_schemas_standard.models import embedding as embedding
     from evalkit_schemas_standard.named import named_schema as named_schema
     from evalkit_schemas_standard.named import schema_names as schema_names
@@ -43,8 +34,6 @@ if TYPE_CHECKING:
     from evalkit_schemas_standard.products import output_model as output_model
     from evalkit_schemas_standard.products import product as product
     from evalkit_schemas_standard.products import replication_id as replication_id
-    from evalkit_schemas_standard.reading import read_data_set as read_data_set
-    from evalkit_schemas_standard.reading import verify_data_set as verify_data_set
     from evalkit_schemas_standard.scalars import Float16 as Float16
     from evalkit_schemas_standard.scalars import Float32 as Float32
     from evalkit_schemas_standard.scalars import Float64 as Float64
@@ -58,34 +47,14 @@ if TYPE_CHECKING:
     from evalkit_schemas_standard.scalars import UInt32 as UInt32
     from evalkit_schemas_standard.scalars import UInt64 as UInt64
     from evalkit_schemas_standard.scalars import Unit as Unit
+    from evalkit_schemas_standard.to_models import (
+        model_from_json_schema as model_from_json_schema,
+    )
     from evalkit_schemas_standard.values import arrow_table as arrow_table
     from evalkit_schemas_standard.values import rows_of_table as rows_of_table
+    from evalkit_schemas_standard.writing import read_data_set as read_data_set
+    from evalkit_schemas_standard.writing import verify_data_set as verify_data_set
     from evalkit_schemas_standard.writing import write_data_set as write_data_set
     from evalkit_schemas_standard.writing import write_files as write_files
-
-_HOMES = {
-    "arrow": "arrow_schema model_from_arrow",
-    "data_schemas": "DataSchema make_input_schema make_output_schema",
-    "dyff": "to_dyff_arrow",
-    "from_models": "schema_identity",
-    "models": "embedding",
-    "json_schemas": "json_schema model_from_json_schema",
-    "named": "named_schema schema_names",
-    "products": "input_model output_model product replication_id",
-    "scalars": (
-        "Float16 Float32 Float64 Int16 Int32 Int64 Int8 Semantics UInt16 "
-        "UInt32 UInt64 UInt8 Unit"
-    ),
-    "values": "arrow_table rows_of_table",
-    "reading": "read_data_set verify_data_set",
-    "writing": "write_data_set write_files",
-}
-
-__all__ = sorted(name for names in _HOMES.values() for name in names.split())
-
-
-def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names.split():
-            return getattr(import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -2,45 +2,43 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from evalkit.errors import SchemaError
-from evalkit_schemas_standard.constraints import normal
-from evalkit_schemas_standard.field_names import DEFINED, check_members
-from evalkit_schemas_standard.from_models import shape_of_model
-from evalkit_schemas_standard.scalars import (
-    ANY_ZONE,
-    NO_ZONE,
-    Kind,
-    Member,
-    Shape,
-    as_document,
+from evalkit_schemas_standard.documents import (
+    Document,
+    fields_of,
+    kind_of,
+    normal,
+    plain_of,
+    size_of,
+    zone_of,
 )
-from evalkit_schemas_standard.to_models import model_of_shape
+from evalkit_schemas_standard.field_names import DEFINED
+from evalkit_schemas_standard.from_models import json_schema
+from evalkit_schemas_standard.scalars import ANY_ZONE, MORE, NO_ZONE
+from evalkit_schemas_standard.to_models import model_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 DOCUMENTATION = b"__doc__"
 """Key of a field's documentation, as Dyff has it."""
-FIELD = b"evalkit.field"
-"""Key of what the type does not say of a field, as JSON."""
-STRUCT = b"evalkit.struct"
-"""Key of what a schema says as a whole, as JSON."""
-
-_OF_STRUCT = ("closed", "strict", "rules", "title", "description")
+SCHEMA = b"evalkit.schema"
+"""Key of the JSON Schema, which says what types do not."""
 
 
 def arrow_schema(model: type[BaseModel]) -> pa.Schema:
     """Return the Arrow schema of a model.
 
     A field is not null unless its annotation has None. Its documentation is metadata
-    under `__doc__`, and constraints, default, unit and semantics are under
-    `evalkit.field`, so that `model_from_arrow` makes the same schema of it.
+    under `__doc__`; the JSON Schema is that of the whole, under `evalkit.schema`, so
+    that `model_from_arrow` makes the same schema of it.
 
     Args:
         model: The schema.
@@ -53,12 +51,11 @@ def arrow_schema(model: type[BaseModel]) -> pa.Schema:
     """
     import pyarrow as pa
 
-    shape = shape_of_model(model)
-    fields = [_arrow_field(member) for member in shape.fields]
-    whole = {
-        key: value for key, value in as_document(shape).items() if key in _OF_STRUCT
-    }
-    return pa.schema(fields, metadata={STRUCT: _encode(whole)})
+    document = json_schema(model)
+    text = json.dumps(
+        document, sort_keys=False, separators=(",", ":"), ensure_ascii=False
+    )
+    return pa.schema(_arrow_fields(document), metadata={SCHEMA: text})
 
 
 def model_from_arrow(schema: pa.Schema, name: str = "Row") -> type[BaseModel]:
@@ -76,225 +73,221 @@ def model_from_arrow(schema: pa.Schema, name: str = "Row") -> type[BaseModel]:
             and types contradict each other.
     """
     try:
-        return model_of_shape(shape_of_arrow(schema, name), name)
+        return model_of(_document(schema, name), name)
     except RecursionError:
         raise SchemaError(f"{name}: nested too deeply") from None
 
 
-def shape_of_arrow(schema: pa.Schema, name: str) -> Shape:
-    """Read an Arrow schema."""
-    members = tuple(_member(field, f"{name}.{field.name}") for field in schema)
-    whole = _decode(schema.metadata, STRUCT, name)
-    check_members(name, members)
+def encode_schema(schema: pa.Schema) -> str:
+    """Return an Arrow schema as an IPC message in base64.
+
+    Args:
+        schema: Any Arrow schema.
+    """
+    return base64.b64encode(schema.serialize().to_pybytes()).decode()
+
+
+def decode_schema(encoded: str) -> pa.Schema:
+    """Return the Arrow schema that `encode_schema` wrote.
+
+    Args:
+        encoded: An IPC message in base64.
+
+    Raises:
+        SchemaError: It holds no Arrow schema.
+    """
+    import pyarrow as pa
+
     try:
-        return Shape.model_validate({"kind": "struct", **whole}).changed(fields=members)
-    except ValidationError as error:
-        raise SchemaError(f"{name}: its metadata is not evalkit's: {error}") from error
+        message = base64.b64decode(encoded, validate=True)
+        return pa.ipc.read_schema(pa.py_buffer(message))
+    except (binascii.Error, ValueError, OSError, pa.ArrowException) as error:
+        raise SchemaError(f"arrowSchema holds no Arrow schema: {error}") from error
 
 
-def _encode(document: Mapping[str, Any]) -> str:
-    return json.dumps(
-        document, sort_keys=True, separators=(",", ":"), ensure_ascii=False
-    )
+def _document(schema: pa.Schema, name: str) -> Document:
+    """Read an Arrow schema: what its metadata says, which must be true of its types."""
+    said = _said(schema.metadata, name)
+    known = said.get("properties", {})
+    found = _struct(schema, name)
+    for field in schema:
+        if field.name not in known:
+            continue
+        part = known[field.name]
+        if not _arrow_field(field.name, part).equals(field):
+            said_kind = kind_of(plain_of(part)[0])
+            raise SchemaError(
+                f"{name}.{field.name}: its metadata says {said_kind}, its type is "
+                f"{field.type}"
+            )
+        found["properties"][field.name] = part
+    found["required"] = [
+        column
+        for column in found["properties"]
+        if column in (said if column in known else found)["required"]
+    ]
+    whole = {
+        key: said[key] for key in ("title", "additionalProperties", MORE) if key in said
+    }
+    described = {"description": said["description"]} if "description" in said else {}
+    return normal({**found, **whole, **described}, name, is_own=True)
 
 
-def _decode(metadata: Any, key: bytes, where: str) -> dict[str, Any]:
-    """Return what metadata holds under a key; nothing where it has no such key."""
-    text = (metadata or {}).get(key)
+def _said(metadata: Any, name: str) -> Document:
+    """Return the document in the metadata; an empty one where it has none."""
+    text = (metadata or {}).get(SCHEMA)
     if text is None:
         return {}
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise SchemaError(f"{where}: its metadata is no JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise SchemaError(f"{where}: its metadata is no JSON object")
-    return found
+        raise SchemaError(f"{name}: its metadata is no JSON: {error}") from error
+    return normal(found, f"{name}: its metadata")
 
 
-def _arrow_field(member: Member) -> pa.Field:
-    """Return a field; what its type does not say stands in the metadata."""
+def _arrow_fields(document: Document) -> list[pa.Field]:
+    return [_arrow_field(name, part) for name, part, _ in fields_of(document)]
+
+
+def _arrow_field(name: str, part: Document) -> pa.Field:
     import pyarrow as pa
 
-    metadata = {FIELD: _encode(_further(member))}
-    if member.description:
-        metadata[DOCUMENTATION] = member.description
-    kind = _arrow_type(member.shape)
-    return pa.field(member.name, kind, member.shape.nullable, metadata)
+    plain, nullable = plain_of(part)
+    described = part.get("description")
+    metadata = {DOCUMENTATION: described} if described else None
+    return pa.field(name, _arrow_type(plain), nullable, metadata)
 
 
-def _further(member: Member) -> dict[str, Any]:
-    document = as_document(member)
-    del document["name"]
-    document.pop("description", None)
-    return document
-
-
-def _arrow_type(shape: Shape) -> pa.DataType:
+def _arrow_type(plain: Document) -> pa.DataType:
     import pyarrow as pa
 
-    if shape.kind == "struct":
-        return pa.struct([_arrow_field(member) for member in shape.fields])
-    if shape.kind == "list":
-        assert shape.items is not None
-        item = pa.field("item", _arrow_type(shape.items), shape.items.nullable)
-        return pa.list_(item, -1 if shape.size is None else shape.size)
-    if shape.kind == "map":
-        assert shape.map_keys is not None
-        assert shape.items is not None
-        key = pa.field("key", _arrow_type(shape.map_keys), nullable=False)
-        value = pa.field("value", _arrow_type(shape.items), shape.items.nullable)
-        return pa.map_(key, value)
-    if shape.kind == "decimal":
-        assert shape.precision is not None
-        assert shape.scale is not None
-        make = pa.decimal128 if shape.precision <= 38 else pa.decimal256
-        return make(shape.precision, shape.scale)
-    if shape.kind == "datetime":
-        zone = {ANY_ZONE: "UTC", NO_ZONE: None}.get(shape.zone or ANY_ZONE, shape.zone)
-        return pa.timestamp("us", zone)
-    plain = {
-        "string": pa.string(),
+    kind, more = kind_of(plain), plain.get(MORE, {})
+    if kind == "struct":
+        return pa.struct(_arrow_fields(plain))
+    if kind == "list":
+        size = size_of(plain)
+        item = _arrow_field("item", plain["items"])
+        return pa.list_(item, -1 if size is None else size)
+    if kind == "map":
+        item = _arrow_field("value", plain["additionalProperties"])
+        return pa.map_(pa.field("key", pa.string(), nullable=False), item)
+    if kind == "decimal":
+        make = pa.decimal128 if more["precision"] <= 38 else pa.decimal256
+        return make(more["precision"], more["scale"])
+    if kind == "datetime":
+        zone = zone_of(plain)
+        return pa.timestamp("us", {ANY_ZONE: "UTC", NO_ZONE: None}.get(zone, zone))
+    named = {
         "boolean": pa.bool_(),
-        "float16": pa.float16(),
-        "float32": pa.float32(),
-        "float64": pa.float64(),
         "bytes": pa.binary(),
         "uuid": pa.string(),
+        "json": pa.string(),
         "date": pa.date32(),
         "time": pa.time64("us"),
         "duration": pa.duration("us"),
     }
-    return plain.get(shape.kind) or getattr(pa, shape.kind)()
+    return named.get(kind) or getattr(pa, kind)()
 
 
-def _member(field: pa.Field, where: str) -> Member:
-    """Read a field: what its metadata says, which must be true of its type."""
-    found = _shape(field.type, where).changed(nullable=field.nullable)
-    documentation = (field.metadata or {}).get(DOCUMENTATION)
-    try:
-        description = documentation.decode() if documentation else None
-    except UnicodeDecodeError as error:
-        raise SchemaError(f"{where}: its documentation is not UTF-8") from error
-    said = _decode(field.metadata, FIELD, where)
-    if not said:
+def _struct(fields: Any, where: str) -> Document:
+    """Read fields by their types alone."""
+    found: Document = {"type": "object", "properties": {}, "required": []}
+    for field in fields:
+        inner = f"{where}.{field.name}"
+        if field.name in found["properties"]:
+            raise SchemaError(
+                f"{where}: the field name {field.name!r} is the name of two fields"
+            )
+        part = _nullable(field, inner)
+        documentation = (field.metadata or {}).get(DOCUMENTATION)
         defined = DEFINED.get(field.name)
+        plain = plain_of(part)[0]
         # elsewhere every field may be null, and no bounds are told
-        is_defined = defined is not None and defined.kind == found.kind
-        return Member(
-            name=field.name,
-            shape=defined if defined is not None and is_defined else found,
-            required=is_defined or not field.nullable,
-            description=description,
-        )
-    try:
-        member = Member.model_validate(
-            {"name": field.name, "description": description, **said}
-        )
-    except ValidationError as error:
-        raise SchemaError(f"{where}: its metadata is not evalkit's: {error}") from error
-    if _bare(member.shape) != _bare(found):
-        raise SchemaError(
-            f"{where}: its metadata says {member.shape.kind}, its type is {field.type}"
-        )
-    return member
+        if defined is not None and plain["type"] == defined["type"]:
+            part = dict(defined)
+        if "anyOf" in part:
+            part["default"] = None
+        else:
+            found["required"].append(field.name)
+        if documentation:
+            try:
+                part["description"] = documentation.decode()
+            except UnicodeDecodeError as error:
+                raise SchemaError(f"{inner}: its documentation is not UTF-8") from error
+        found["properties"][field.name] = part
+    return found
 
 
-def _bare(shape: Shape) -> Shape:
-    """Return what an Arrow type alone says of a shape."""
-    kind: Kind = "string" if shape.kind == "uuid" else shape.kind
-    zone = "UTC" if shape.zone == ANY_ZONE else shape.zone
-    items = None if shape.items is None else _bare(shape.items)
-    size = shape.size
-    fields = tuple(
-        Member(name=member.name, shape=_bare(member.shape)) for member in shape.fields
-    )
-    return Shape(
-        kind=kind,
-        zone=zone,
-        precision=shape.precision,
-        scale=shape.scale,
-        items=items,
-        fields=fields,
-        min_length=size,
-        max_length=size,
-        nullable=shape.nullable,
-    )
+def _nullable(field: Any, where: str) -> Document:
+    plain = _plain(field.type, where)
+    return {"anyOf": [plain, {"type": "null"}]} if field.nullable else plain
 
 
-def _shape(kind: pa.DataType, where: str) -> Shape:
-    """Return the shape that a type alone says."""
+def _plain(kind: pa.DataType, where: str) -> Document:
+    """Return what a type alone says."""
     import pyarrow as pa
     import pyarrow.types as are
 
     if isinstance(kind, pa.BaseExtensionType):
         if kind.extension_name == "arrow.uuid":
-            return Shape(kind="uuid")
-        return _shape(kind.storage_type, where)
+            return {"type": "string", "format": "uuid"}
+        return _plain(kind.storage_type, where)
     if are.is_dictionary(kind) or are.is_run_end_encoded(kind):
-        return _shape(kind.value_type, where)
-    if are.is_struct(kind):
-        return _struct(kind, where)
-    if are.is_map(kind):
-        return _map(kind, where)
-    if are.is_list(kind) or are.is_large_list(kind) or are.is_fixed_size_list(kind):
-        item = kind.value_field
-        items = _shape(item.type, where).changed(nullable=item.nullable)
-        size = kind.list_size if are.is_fixed_size_list(kind) else None
-        return Shape(kind="list", items=items, min_length=size, max_length=size)
+        return _plain(kind.value_type, where)
+    if are.is_nested(kind):
+        return _nested(kind, where)
     if are.is_decimal(kind):
-        shape = Shape(kind="decimal", precision=kind.precision, scale=kind.scale)
-        return normal(shape, where)
-    if are.is_timestamp(kind):
-        if kind.unit == "ns":
-            raise SchemaError(
-                f"{where}: {kind} is finer than a microsecond, which Python's "
-                "datetime does not hold"
-            )
-        return Shape(kind="datetime", zone=kind.tz or NO_ZONE)
-    return Shape(kind=_scalar(kind, where))
+        more = {"kind": "decimal", "precision": kind.precision, "scale": kind.scale}
+        return {"type": ["number", "string"], MORE: more}
+    if are.is_integer(kind):
+        return {"type": "integer", MORE: {"kind": str(kind)}}
+    if are.is_floating(kind):
+        return {"type": "number", MORE: {"kind": f"float{kind.bit_width}"}}
+    if are.is_timestamp(kind) and kind.unit == "ns":
+        raise SchemaError(
+            f"{where}: {kind} is finer than a microsecond, which Python's datetime "
+            "does not hold"
+        )
+    found = _scalar(kind, where)
+    zone = {MORE: {"zone": kind.tz or NO_ZONE}} if are.is_timestamp(kind) else {}
+    return {**found, **zone}
 
 
-def _struct(kind: Any, where: str) -> Shape:
-    members = tuple(_member(each, f"{where}.{each.name}") for each in kind)
-    if not members:
-        raise SchemaError(f"{where}: a struct without fields")
-    check_members(where, members)
-    return Shape(kind="struct", fields=members)
-
-
-def _map(kind: Any, where: str) -> Shape:
-    keys = _shape(kind.key_type, where)
-    if keys.kind != "string":
-        raise SchemaError(f"{where}: the keys of a map are texts, as in JSON")
-    item = kind.item_field
-    items = _shape(item.type, where).changed(nullable=item.nullable)
-    return Shape(kind="map", map_keys=keys, items=items)
-
-
-def _scalar(kind: pa.DataType, where: str) -> Kind:
+def _nested(kind: Any, where: str) -> Document:
     import pyarrow.types as are
 
-    if are.is_integer(kind):
-        name: Kind = str(kind)  # type: ignore[assignment]  # called alike
-        return name
-    kinds: dict[Kind, tuple[Any, ...]] = {
-        "string": (are.is_string, are.is_large_string, are.is_string_view),
-        "boolean": (are.is_boolean,),
-        "float16": (are.is_float16,),
-        "float32": (are.is_float32,),
-        "float64": (are.is_float64,),
-        "bytes": (
-            are.is_binary,
-            are.is_large_binary,
-            are.is_binary_view,
-            are.is_fixed_size_binary,
-        ),
-        "date": (are.is_date,),
-        "time": (are.is_time,),
-        "duration": (are.is_duration,),
+    if are.is_struct(kind):
+        if not kind.num_fields:
+            raise SchemaError(f"{where}: a struct without fields")
+        return _struct(kind, where)
+    if are.is_map(kind):
+        items = _nullable(kind.item_field, where)
+        keys = _plain(kind.key_type, where)
+        return {"type": "object", "additionalProperties": items, "propertyNames": keys}
+    if are.is_union(kind):
+        raise SchemaError(f"{where}: {kind} has no counterpart in Python")
+    found = {"type": "array", "items": _nullable(kind.value_field, where)}
+    if not are.is_fixed_size_list(kind):
+        return found
+    return {**found, "minItems": kind.list_size, "maxItems": kind.list_size}
+
+
+def _scalar(kind: pa.DataType, where: str) -> Document:
+    """Return a type without parameters, whose values are texts in JSON or a boolean."""
+    name = str(kind).replace("large_", "").replace("_view", "").partition("[")[0]
+    formats = {
+        "string": "",
+        "binary": "binary",
+        "fixed_size_binary": "binary",
+        "date32": "date",
+        "date64": "date",
+        "time32": "time",
+        "time64": "time",
+        "timestamp": "date-time",
+        "duration": "duration",
     }
-    for name, tests in kinds.items():
-        if any(test(kind) for test in tests):
-            return name
-    raise SchemaError(f"{where}: {kind} has no counterpart in Python")
+    if name == "bool":
+        return {"type": "boolean"}
+    if name not in formats:
+        raise SchemaError(f"{where}: {kind} has no counterpart in Python")
+    return {"type": "string"} | ({"format": formats[name]} if formats[name] else {})

@@ -85,7 +85,7 @@ def show_command(names: tuple[str, ...], view: str) -> None:
     with plugin_output_to_stderr():
         model = find_schema(names)
         if view == "json":
-            from evalkit_schemas_standard.json_schemas import json_schema
+            from evalkit_schemas_standard.from_models import json_schema
 
             document = json_schema(model)
         elif view == "arrow":
@@ -180,7 +180,7 @@ def _check(file: Path, model: type[BaseModel], limit: int) -> _Report:
     from evalkit.catalog import MANIFEST_FILE
     from evalkit_adapters_rows import checked_rows
     from evalkit_schemas_standard.field_names import declared_keys
-    from evalkit_schemas_standard.reading import verify_data_set
+    from evalkit_schemas_standard.writing import verify_data_set
 
     if (file / MANIFEST_FILE).exists():
         verify_data_set(file)

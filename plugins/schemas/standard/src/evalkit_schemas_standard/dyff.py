@@ -1,21 +1,45 @@
-"""Arrow schemas exactly as Dyff makes them.
+"""Dyff's own names: its schemas, exactly as it makes them.
+
+Code that is written for Dyff runs with its imports changed:
+
+```python
+from evalkit_schemas_standard.dyff import DataSchema, DyffDataSchema, arrow
+
+components = DyffDataSchema(components=["classification.Label", "text.Text"])
+schema = DataSchema.make_output_schema(components)
+print(arrow.decode_schema(schema.arrowSchema))
+```
 
 Dyff makes a class that inherits from all components, so that the fields of the last one
 come first; every field may be null; the length of a list is lost; and most types of
-Python have no Arrow type at all. The functions here follow it in all of this.
+Python have no Arrow type at all. This module follows it in all of this.
 """
 
 from __future__ import annotations
 
 import types
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    Self,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+)
 from uuid import UUID
 
-from pydantic import BaseModel, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from pydantic.fields import FieldInfo
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import core_schema
 
 from evalkit.errors import SchemaError
+from evalkit_schemas_standard import arrow as arrow
+from evalkit_schemas_standard.documents import Document, kind_of, normal, plain_of
+from evalkit_schemas_standard.from_models import json_schema
 from evalkit_schemas_standard.models import (
     Item,
     ResponseItem,
@@ -25,9 +49,12 @@ from evalkit_schemas_standard.models import (
 )
 from evalkit_schemas_standard.products import Part, model_of
 from evalkit_schemas_standard.scalars import FLOATS, INTEGERS, Stored
+from evalkit_schemas_standard.to_models import model_from_json_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    Source: TypeAlias = "DyffDataSchema | type[BaseModel] | pa.Schema"
 
 DyffRows: TypeAlias = Literal["bare", "input", "output"]
 """Which rows a schema is of: those of the components alone, of a data set, or of what a
@@ -41,6 +68,154 @@ _BASES = {
     ),
 }
 """Names by which Dyff finds the model without fields that all others inherit from."""
+
+
+class DyffDataSchema(BaseModel):
+    """A schema by the names of those that it is the product of."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    components: list[str] = Field(min_length=1, description="Names of schemas")
+    schemaVersion: Literal["0.1"] = "0.1"  # noqa: N815 - Dyff's name
+
+    def model_type(self) -> type[BaseModel]:
+        """Return the product of the components.
+
+        Raises:
+            SchemaError: Dyff makes no product of them.
+            PluginError: A name stands for no schema.
+        """
+        return _product(self.components)
+
+
+class DataSchema(BaseModel):
+    """A schema in three views, of which one is enough.
+
+    `arrowSchema` is filled where it is not given. Views that are given must describe
+    the same fields; `dyffSchema` may be of the rows or of single responses.
+
+    Attributes:
+        arrowSchema: The Arrow schema, as `arrow.encode_schema` writes it.
+        dyffSchema: The names of the components.
+        jsonSchema: The JSON Schema.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    arrowSchema: str = ""  # noqa: N815 - Dyff's name
+    dyffSchema: DyffDataSchema | None = None  # noqa: N815 - Dyff's name
+    jsonSchema: dict[str, Any] | None = None  # noqa: N815 - Dyff's name
+
+    @staticmethod
+    def from_model(model: type[BaseModel]) -> DataSchema:
+        """Return the views of a model.
+
+        Args:
+            model: The schema.
+
+        Raises:
+            SchemaError: Dyff has no Arrow type of a field.
+        """
+        return _views(model, "bare")
+
+    @staticmethod
+    def make_input_schema(schema: Source) -> DataSchema:
+        """Return the schema of a data set's rows, which have an `_index_`.
+
+        Args:
+            schema: What a row holds.
+
+        Raises:
+            SchemaError: Dyff has no Arrow schema of this.
+            PluginError: A name stands for no schema.
+        """
+        return _views(schema, "input")
+
+    @staticmethod
+    def make_output_schema(schema: Source) -> DataSchema:
+        """Return the schema of answers: `_index_`, `_replication_` and `responses`.
+
+        Args:
+            schema: What one response holds.
+
+        Raises:
+            SchemaError: Dyff has no Arrow schema of this.
+            PluginError: A name stands for no schema.
+        """
+        return _views(schema, "output")
+
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        """Fill the Arrow schema, and refuse views that contradict each other."""
+        given = {}
+        if self.arrowSchema:
+            read = arrow.model_from_arrow(arrow.decode_schema(self.arrowSchema))
+            given["arrowSchema"] = [_columns(json_schema(read))]
+        if self.jsonSchema is not None:
+            given["jsonSchema"] = [_columns(normal(self.jsonSchema))]
+        if self.dyffSchema is not None:
+            made = self.dyffSchema.model_type()
+            given["dyffSchema"] = [
+                _columns(normal(_json(_row_model(made, rows))))
+                for rows in get_args(DyffRows)
+            ]
+        if not given:
+            raise SchemaError(
+                "a schema needs arrowSchema, dyffSchema or jsonSchema, and has none"
+            )
+        first, *others = given
+        for other in others:
+            if not any(each in given[other] for each in given[first]):
+                raise SchemaError(
+                    f"{first} and {other} contradict each other: the one has "
+                    f"{given[first][0]}, the other {given[other][0]}"
+                )
+        if not self.arrowSchema:
+            self.arrowSchema = arrow.encode_schema(self._arrow())
+        return self
+
+    def _arrow(self) -> pa.Schema:
+        if self.dyffSchema is not None and self.jsonSchema is None:
+            return _schema_of(self.dyffSchema.model_type())
+        return arrow.arrow_schema(model_from_json_schema(self.jsonSchema or {}))
+
+
+def _views(source: Source, rows: DyffRows) -> DataSchema:
+    names = source if isinstance(source, DyffDataSchema) else None
+    kind: Any = source if names is None else names.model_type()
+    if not isinstance(kind, type):
+        return DataSchema(arrowSchema=arrow.encode_schema(_extended(kind, rows)))
+    model = _row_model(kind, rows)
+    encoded = arrow.encode_schema(_schema_of(model))
+    return DataSchema(arrowSchema=encoded, dyffSchema=names, jsonSchema=_json(model))
+
+
+class _Plain(GenerateJsonSchema):
+    """Pydantic's own, without the bounds that a type of integers has."""
+
+    def int_schema(self, schema: core_schema.IntSchema) -> Document:
+        """Leave out the bounds of the type."""
+        bounds = {limit for limits in INTEGERS.values() for limit in limits if limit}
+        found = super().int_schema(schema)
+        return {
+            k: v for k, v in found.items() if not isinstance(v, int) or v not in bounds
+        }
+
+
+def _json(model: type[BaseModel]) -> Document:
+    return model.model_json_schema(schema_generator=_Plain)
+
+
+def _columns(document: Document) -> Any:
+    """Return fields by name, without what Dyff does not tell: order, rules, nulls."""
+    plain = plain_of(document)[0]
+    if "properties" in plain:
+        return {name: _columns(part) for name, part in plain["properties"].items()}
+    if "items" in plain:
+        return [_columns(plain["items"])]
+    kind = kind_of(plain)
+    alike = {"uuid": "bytes"} | dict.fromkeys(INTEGERS, "integer")
+    return (alike | dict.fromkeys(FLOATS, "number")).get(kind, kind)
 
 
 def to_dyff_arrow(

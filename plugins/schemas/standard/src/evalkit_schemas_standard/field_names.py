@@ -3,48 +3,45 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from pydantic import AliasChoices, AliasPath, BaseModel
 
 from evalkit.errors import SchemaError
-from evalkit_schemas_standard.scalars import Member, Shape
 
 _WITHIN = re.compile(r"_.+_", re.DOTALL)
 _OWNED = re.compile(r"([^/]*)/.+", re.DOTALL)
 _DOMAIN = re.compile(r"(?i)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}")
 _DYFF = "dyff.io"
 
-_INDEX = Shape(kind="int64", ge=0)
-DEFINED = {
+_INDEX = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
+DEFINED: Mapping[str, Mapping[str, Any]] = {
     "_index_": _INDEX,
-    "_replication_": Shape(kind="string"),
+    "_replication_": {"type": "string"},
     "_response_index_": _INDEX,
 }
-"""The reserved names that have a meaning, and their shapes."""
+"""The reserved names that have a meaning, and what their values are."""
 
 
-def check_members(model: str, members: Sequence[Member]) -> None:
+def check_names(
+    model: str, properties: Mapping[str, Mapping[str, Any]], required: Sequence[str]
+) -> None:
     """Check the names of a struct's fields."""
-    seen = set()
-    for member in members:
-        problem = _problem_of(member)
-        if member.name in seen:
-            problem = "is the name of two fields"
+    for name, part in properties.items():
+        problem = _problem_of(name)
+        if not problem and _WITHIN.fullmatch(name):
+            problem = _problem_of_reserved(name, part, name in required)
         if problem:
-            raise SchemaError(f"{model}: the field name {member.name!r} {problem}")
-        seen.add(member.name)
+            raise SchemaError(f"{model}: the field name {name!r} {problem}")
 
 
-def _problem_of(member: Member) -> str:
-    name = member.name
+def _problem_of(name: str) -> str:
     if not name:
         return "is empty"
     if any("\ud800" <= letter <= "\udfff" for letter in name):
         return "holds half a surrogate pair"
-    if _WITHIN.fullmatch(name):
-        return _problem_of_reserved(member)
-    owned = _OWNED.fullmatch(name)
+    owned = None if _WITHIN.fullmatch(name) else _OWNED.fullmatch(name)
     if owned is None:
         return ""
     owner = owned[1].lower()
@@ -55,13 +52,15 @@ def _problem_of(member: Member) -> str:
     return ""
 
 
-def _problem_of_reserved(member: Member) -> str:
-    defined = DEFINED.get(member.name)
+def _problem_of_reserved(name: str, part: Mapping[str, Any], required: bool) -> str:
+    defined = DEFINED.get(name)
     if defined is None:
         return "is reserved: names between underscores are evalkit's"
-    if member.shape != defined or not member.required:
-        least = "" if defined.ge is None else f", {defined.ge} or more"
-        return f"is reserved for a required {defined.kind}{least}"
+    rules = {key: part[key] for key in part if key != "description"}
+    if rules != defined or not required:
+        least = ", 0 or more" if "minimum" in defined else ""
+        kind = "int64" if least else "string"
+        return f"is reserved for a required {kind}{least}"
     return ""
 
 

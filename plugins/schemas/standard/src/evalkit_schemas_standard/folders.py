@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import shutil
-import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,9 +12,6 @@ from pathlib import Path
 
 from evalkit.catalog import MANIFEST_FILE, read_manifest
 from evalkit.errors import DataError, StorageError
-
-_HERE = -100
-_EXCHANGE = 2
 
 
 @contextmanager
@@ -29,9 +24,11 @@ def new_folder(final: Path, *, overwrite: bool) -> Iterator[Path]:
     try:
         staging.mkdir(parents=True)
         yield staging
-        _sync(staging)
+        for path in staging.rglob("*"):
+            if path.is_file():
+                with path.open("rb") as stream:
+                    os.fsync(stream.fileno())
         _publish(staging, final, overwrite)
-        _sync_folder(final.parent)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise StorageError(
@@ -62,14 +59,14 @@ def _refuse_other(final: Path, overwrite: bool) -> None:
     try:
         if not os.path.lexists(final):
             return
-        found = [path for path in final.rglob("*") if not path.is_dir()]
+        found = {path for path in final.rglob("*") if not path.is_dir()}
     except OSError as error:
         raise StorageError(f"{final}: cannot be read: {error.strerror}") from error
     if not final.is_dir():
         raise StorageError(f"{final}: is a file; name a folder")
     if not found:
         return
-    if not (final / MANIFEST_FILE).is_file():
+    if final / MANIFEST_FILE not in found:
         raise StorageError(f"{final}: is a folder with other files, and no data set")
     if not overwrite:
         raise StorageError(f"{final}: is there already; --overwrite replaces it")
@@ -77,33 +74,13 @@ def _refuse_other(final: Path, overwrite: bool) -> None:
         files = read_manifest(final).files
     except DataError as error:
         raise StorageError(f"{error}; so it is not replaced") from error
-    known = {final / MANIFEST_FILE, *(final / file.path for file in files)}
-    others = sorted(str(path) for path in {*found} - known)
+    others = found - {final / MANIFEST_FILE, *(final / file.path for file in files)}
     if others:
-        raise StorageError(f"{others[0]}: is no file of the data set; move it away")
-
-
-def _sync(folder: Path) -> None:
-    for path in [*folder.rglob("*"), folder]:
-        if path.is_dir():
-            _sync_folder(path)
-        else:
-            with path.open("rb") as stream:
-                os.fsync(stream.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name != "posix":
-        return  # folders cannot be opened there
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        raise StorageError(f"{min(others)}: is no file of the data set; move it away")
 
 
 def _publish(staging: Path, final: Path, overwrite: bool) -> None:
-    """Move a folder to its place in one step, also where another one is replaced."""
+    """Move a folder to its place, also where another one is replaced."""
     try:
         staging.rename(final)
         return
@@ -113,8 +90,6 @@ def _publish(staging: Path, final: Path, overwrite: bool) -> None:
     if not overwrite:
         raise StorageError(f"{final}: another process wrote it meanwhile")
     _refuse_other(final, overwrite)
-    if _exchange(staging, final):
-        return
     # a process that dies between these two steps leaves the old one in a hidden folder
     aside = staging.with_name(f"{staging.stem}-old.partial")
     final.rename(aside)
@@ -124,14 +99,3 @@ def _publish(staging: Path, final: Path, overwrite: bool) -> None:
         aside.rename(final)
         raise
     shutil.rmtree(aside, ignore_errors=True)
-
-
-def _exchange(one: Path, other: Path) -> bool:
-    """Exchange two folders at once; False where the system cannot."""
-    if not sys.platform.startswith("linux"):
-        return False
-    exchange = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    paths = os.fsencode(one), os.fsencode(other)
-    if exchange is None:
-        return False
-    return bool(exchange(_HERE, paths[0], _HERE, paths[1], _EXCHANGE) == 0)

@@ -48,7 +48,7 @@ class Text(SchemaModel):
 class Tokens(SchemaModel):
     """A text in parts."""
 
-    tokens: list[str] = Field(default=[], description="A list of text tokens")
+    tokens: list[str] = Field(default_factory=list, description="A list of text tokens")
 
 
 class TaggedSpan(SchemaModel):

@@ -2,180 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, cast
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, JsonValue
+from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-Kind = Literal[
-    "string",
-    "boolean",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float16",
-    "float32",
-    "float64",
-    "decimal",
-    "bytes",
-    "uuid",
-    "date",
-    "datetime",
-    "time",
-    "duration",
-    "list",
-    "map",
-    "struct",
-]
-
+MORE = "x-evalkit"
+"""Keyword of what JSON Schema has no word for."""
+BOUNDS = {
+    "ge": "minimum",
+    "gt": "exclusiveMinimum",
+    "le": "maximum",
+    "lt": "exclusiveMaximum",
+    "multiple_of": "multipleOf",
+}
+"""Bounds as pydantic and as JSON Schema call them."""
 ANY_ZONE = "any"
-"""Zone of a datetime that may have one or not; one without is in UTC."""
+"""Zone of a datetime with or without one; one without is in UTC."""
 NO_ZONE = "none"
-
-_NOTES = ("title", "description")
-"""What is for readers only."""
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Shape(_Frozen):
-    """What the values of a field are.
-
-    Attributes:
-        kind: The type.
-        nullable: Whether null is a value.
-        strict: Whether values of another type are refused that could be converted.
-        finite: Whether NaN and the infinities are refused; of floats and decimals.
-        ge: Least value; of numbers, or as text of dates and times.
-        gt: Value that all are above.
-        le: Greatest value.
-        lt: Value that all are below.
-        multiple_of: Number that all are multiples of.
-        min_length: Fewest characters, bytes, elements or entries.
-        max_length: Most of them.
-        pattern: Regular expression that is found in each text.
-        values: The only values that are allowed: texts, integers or booleans.
-        precision: Digits of a decimal.
-        scale: Digits of a decimal behind the point.
-        zone: Of a datetime: a time zone, "any" or "none".
-        items: Shape of the elements of a list, or of the values of a map.
-        map_keys: Shape of the keys of a map.
-        unique: Whether the elements of a list are a set.
-        fields: Fields of a struct, in order.
-        closed: Whether a struct refuses fields that are not named.
-        rules: Names of what only the class in Python does: validators, settings.
-        title: Name of a struct.
-        description: Documentation of a struct.
-    """
-
-    kind: Kind
-    nullable: bool = False
-    strict: bool = False
-    finite: bool = False
-    ge: int | float | str | None = None
-    gt: int | float | str | None = None
-    le: int | float | str | None = None
-    lt: int | float | str | None = None
-    multiple_of: int | float | None = None
-    min_length: int | None = None
-    max_length: int | None = None
-    pattern: str | None = None
-    values: tuple[bool | int | str, ...] | None = None
-    precision: int | None = None
-    scale: int | None = None
-    zone: str | None = None
-    items: Shape | None = None
-    map_keys: Shape | None = None
-    unique: bool = False
-    fields: tuple[Member, ...] = ()
-    closed: bool = False
-    rules: tuple[str, ...] = ()
-    title: str | None = None
-    description: str | None = None
-
-    @property
-    def size(self) -> int | None:
-        """The number of elements of each list, where it is fixed."""
-        is_fixed = self.kind == "list" and self.min_length is not None
-        return self.min_length if is_fixed and self._is_one_length else None
-
-    @property
-    def _is_one_length(self) -> bool:
-        return self.min_length == self.max_length and not self.unique
-
-    def changed(self, **values: Any) -> Shape:
-        """Return a copy with other values, which are not checked."""
-        return self.model_copy(update=values)
-
-
-class Member(_Frozen):
-    """A field of a struct.
-
-    Attributes:
-        name: Its name in the data.
-        shape: What its values are.
-        required: Whether each row has it.
-        default: What it is where a row lacks it, as JSON.
-        description: Its documentation.
-        unit: Unit of its values.
-        semantics: What its values mean: a word, or the address of a definition.
-    """
-
-    name: str
-    shape: Shape
-    required: bool = True
-    default: JsonValue = None
-    description: str | None = None
-    unit: str | None = None
-    semantics: str | None = None
-
-
-def distinct(shapes: Iterable[Shape]) -> list[Shape]:
-    """Return shapes without those that are equal to an earlier one."""
-    found: list[Shape] = []
-    for shape in shapes:
-        if shape not in found:
-            found.append(shape)
-    return found
-
-
-def as_document(part: Shape | Member) -> dict[str, Any]:
-    """Return a shape or a field as JSON, without what is as usual."""
-    return part.model_dump(mode="json", exclude_defaults=True)
-
-
-def canonical(shape: Shape) -> str:
-    """Return the one text of a shape: without titles and descriptions, keys sorted.
-
-    The order of fields counts, as it does in Arrow.
-    """
-    document = _without_notes(as_document(shape))
-    return json.dumps(
-        document, sort_keys=True, separators=(",", ":"), ensure_ascii=False
-    )
-
-
-def _without_notes(document: dict[str, Any]) -> dict[str, Any]:
-    """Leave out titles and descriptions, but for those that are data: a default."""
-    found = {key: value for key, value in document.items() if key not in _NOTES}
-    for key in ("shape", "items", "map_keys"):
-        if key in found:
-            found[key] = _without_notes(found[key])
-    if "fields" in found:
-        found["fields"] = [_without_notes(member) for member in found["fields"]]
-    return found
-
 
 INTEGERS: dict[str, tuple[int, int]] = {
     **{f"int{n}": (-(2 ** (n - 1)), 2 ** (n - 1) - 1) for n in (8, 16, 32, 64)},
@@ -191,6 +37,11 @@ FLOATS: dict[str, float] = {
 """Greatest finite value of each type of floats (IEEE 754)."""
 
 
+def with_more(document: dict[str, Any], **values: Any) -> dict[str, Any]:
+    """Return a document of JSON Schema with further values under `x-evalkit`."""
+    return {**document, MORE: {**document.get(MORE, {}), **values}}
+
+
 @dataclass(frozen=True)
 class Stored:
     """How the values of a field are stored.
@@ -200,7 +51,7 @@ class Stored:
         zone: Time zone that instants are shown in.
     """
 
-    kind: Kind
+    kind: str
     zone: str | None = None
 
     def __get_pydantic_core_schema__(
@@ -214,8 +65,9 @@ class Stored:
             schema["ge"] = max(schema.get("ge", least), least)
             schema["le"] = min(schema.get("le", most), most)
         most_float = FLOATS.get(self.kind, math.inf)
+        noted = {"kind": self.kind} | ({"zone": self.zone} if self.zone else {})
         if math.isinf(most_float):
-            return cast("CoreSchema", schema)
+            return _noted(schema, **noted)
 
         def check(value: float) -> float:
             if most_float < abs(value) < math.inf:
@@ -224,29 +76,36 @@ class Stored:
                 )
             return value
 
-        return core_schema.no_info_after_validator_function(check, schema)
+        checked = core_schema.no_info_after_validator_function(check, schema)
+        return _noted(checked, **noted)
 
 
 @dataclass(frozen=True)
-class Unit:
-    """The unit of a field's values, such as `ms`.
-
-    Attributes:
-        name: The unit.
-    """
+class _Note:
+    """What a field's values are, for readers and programs; pydantic checks nothing."""
 
     name: str
 
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Keep it beside the type (called by pydantic)."""
+        return _noted(handler(source), **{type(self).__name__.lower(): self.name})
 
-@dataclass(frozen=True)
-class Semantics:
-    """What a field's values mean.
 
-    Attributes:
-        name: A word, such as `probability`, or the address of a definition.
-    """
+class Unit(_Note):
+    """The unit of a field's values, such as `Unit("ms")`."""
 
-    name: str
+
+class Semantics(_Note):
+    """What a field's values mean: a word such as `probability`, or an address."""
+
+
+def _noted(schema: Any, **values: Any) -> CoreSchema:
+    """Return a type of pydantic's with further values in its metadata."""
+    metadata = schema.get("metadata", {})
+    noted = {**metadata.get(MORE, {}), **values}
+    return cast("CoreSchema", {**schema, "metadata": {**metadata, MORE: noted}})
 
 
 Int8 = Annotated[int, Stored("int8")]

@@ -5,40 +5,44 @@ from __future__ import annotations
 import json
 import keyword
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from pydantic import BaseModel
 
-from evalkit_schemas_standard.from_models import shape_of_model
+from evalkit_schemas_standard.documents import (
+    Document,
+    fields_of,
+    kind_of,
+    plain_of,
+    rules_of,
+    zone_of,
+)
+from evalkit_schemas_standard.from_models import json_schema
 from evalkit_schemas_standard.scalars import (
     ANY_ZONE,
+    BOUNDS,
     FLOATS,
     INTEGERS,
+    MORE,
     NO_ZONE,
-    Member,
-    Shape,
 )
 from evalkit_schemas_standard.to_models import python_name
 
 _SIZED = {
-    **{kind: kind.replace("uint", "UInt").replace("int", "Int") for kind in INTEGERS},
-    **{kind: kind.title() for kind in FLOATS},
-    **{f"uint{bits}": f"UInt{bits}" for bits in (8, 16, 32, 64)},
+    kind: kind.capitalize().replace("Uint", "UInt") for kind in (*INTEGERS, *FLOATS)
 }
-_PLAIN = {
-    "string": "str",
-    "boolean": "bool",
-    "bytes": "bytes",
-    "float64": "float",
+_AS_TEXT = {
     "uuid": "UUID",
     "decimal": "Decimal",
     "date": "date",
+    "datetime": "datetime",
     "time": "time",
     "duration": "timedelta",
+    "bytes": "bytes",
 }
-_AS_TEXT = ("uuid", "decimal", "date", "datetime", "time", "duration", "bytes")
-"""Kinds whose values are texts in JSON."""
+"""Kinds whose values are texts in JSON, and their types."""
+_PLAIN = {**_AS_TEXT, "string": "str", "boolean": "bool", "float64": "float"}
 _HOMES = {
     "datetime": ("date", "datetime", "time", "timedelta"),
     "decimal": ("Decimal",),
@@ -56,24 +60,13 @@ _USED = {
     *(name for names in _HOMES.values() for name in names),
 }
 """Names that annotations need, which a field of the class would hide."""
-_RULES = {
-    "precision": "max_digits",
-    "scale": "decimal_places",
-    **{
-        name: name
-        for name in (
-            *("ge", "gt", "le", "lt", "multiple_of"),
-            *("min_length", "max_length", "pattern"),
-        )
-    },
-}
 
 
 def model_source(model: type[BaseModel]) -> str:
     """Return a schema as source code."""
-    shape = shape_of_model(model)
-    writer = _Writer({*_field_names(shape)})
-    writer.write_class(shape, model.__name__)
+    document = json_schema(model)
+    writer = _Writer({*_field_names(document)})
+    writer.write_class(document, model.__name__)
     body = "\n\n\n".join(writer.classes)
     return f"{_imports(body)}\n\n\n{body}"
 
@@ -87,11 +80,13 @@ def _imports(body: str) -> str:
     return "\n".join(lines)
 
 
-def _field_names(shape: Shape) -> Iterator[str]:
-    for inner in (shape.items, *(member.shape for member in shape.fields)):
-        if inner is not None:
-            yield from _field_names(inner)
-    yield from (member.name for member in shape.fields)
+def _field_names(document: Any) -> Iterator[str]:
+    """Yield the names of fields, at any depth."""
+    if isinstance(document, dict):
+        yield from document.get("properties", ())
+    if isinstance(document, dict | list):
+        for each in document.values() if isinstance(document, dict) else document:
+            yield from _field_names(each)
 
 
 class _Writer:
@@ -106,29 +101,32 @@ class _Writer:
         self.classes: list[str] = []
         self._names: dict[str, str] = {}
 
-    def write_class(self, shape: Shape, name: str) -> str:
+    def write_class(self, document: Document, name: str) -> str:
         """Write a class once; return its name."""
-        wanted = shape.title or name
+        wanted, more = document.get("title") or name, document.get(MORE, {})
         name = wanted if wanted.isidentifier() else name
         lines = []
-        if shape.description:
-            lines.append(f"    {_text(shape.description)}")
+        # beside a field `description` is the field's
+        whole = document if "$schema" in document else more
+        if whole.get("description"):
+            lines.append(f"    {_text(whole['description'])}")
+        is_closed = document.get("additionalProperties") is False
         settings = {
             "title": _text(wanted) if wanted != name else None,
-            "extra": '"forbid"' if shape.closed else None,
-            "strict": "True" if shape.strict else None,
+            "extra": '"forbid"' if is_closed else None,
+            "strict": "True" if more.get("strict") else None,
         }
         if any(settings.values()):
             lines.append(f"    model_config = ConfigDict({_keywords(settings)})")
-        lines += [f"    # checked by {rule}, in Python only" for rule in shape.rules]
+        lines += _checks(document)
         taken: set[str] = set()
-        for number, member in enumerate(shape.fields):
+        for number, (column, part, required) in enumerate(fields_of(document)):
             hidden = {*taken, *_USED, *self._names}
-            attribute = python_name(member.name, number, hidden)
+            attribute = python_name(column, number, hidden)
             taken.add(attribute)
-            lines.append(f"    {self._member(member, attribute)}")
-        body = "\n".join(lines or ["    pass"])
-        return self._add(name, body)
+            lines += _checks(plain_of(part)[0]) if "properties" not in part else []
+            lines.append(f"    {self._member(column, part, required, attribute)}")
+        return self._add(name, "\n".join(lines or ["    pass"]))
 
     def _add(self, name: str, body: str) -> str:
         free, number = name, 2
@@ -143,76 +141,85 @@ class _Writer:
             self.classes.append(f"class {free}(BaseModel):\n{body}")
         return free
 
-    def _member(self, member: Member, attribute: str) -> str:
-        shape = member.shape
-        annotation = self._annotation(shape, attribute.title())
+    def _member(
+        self, column: str, part: Document, required: bool, attribute: str
+    ) -> str:
+        annotation, more = self._annotation(part, attribute.title()), part.get(MORE, {})
         notes = [
-            *([f"Unit({member.unit!r})"] if member.unit is not None else []),
-            *([f"Semantics({member.semantics!r})"] if member.semantics else []),
+            f"{key.title()}({more[key]!r})"
+            for key in ("unit", "semantics")
+            if more.get(key) is not None
         ]
         if notes:
             annotation = f"Annotated[{annotation}, {', '.join(notes)}]"
-        described = member.description
+        described = part.get("description")
         settings = {
-            "default": None if member.required else self._default(member),
-            "alias": None if attribute == member.name else _text(member.name),
+            "default": None if required else self._default(part, column),
+            "alias": None if attribute == column else _text(column),
             "description": None if described is None else _text(described),
         }
         said = _keywords(settings)
         return f"{attribute}: {annotation}" + (f" = Field({said})" if said else "")
 
-    def _default(self, member: Member) -> str:
-        shape, value = member.shape, member.default
+    def _default(self, part: Document, name: str) -> str:
+        kind, value = kind_of(plain_of(part)[0]), part["default"]
         if value is None:
             return "None"
-        if shape.kind not in (*_AS_TEXT, "struct", "list", "map"):
+        if kind not in (*_AS_TEXT, "struct", "list", "map"):
             return repr(value)
-        annotation = self._annotation(shape, member.name)
+        annotation = self._annotation(part, name)
         return f"TypeAdapter({annotation}).validate_python({value!r}, strict=False)"
 
-    def _annotation(self, shape: Shape, name: str) -> str:
-        base = self._base(shape, name)
-        rules: dict[str, str | None] = {}
-        for key, keyword_ in _RULES.items():
-            value = getattr(shape, key)
-            if value is not None:
-                rules[keyword_] = self._value(shape, key, value)
-        rules["allow_inf_nan"] = "False" if shape.finite else None
-        is_strict = shape.strict and shape.kind != "struct"
-        rules["strict"] = "True" if is_strict else None
-        if said := _keywords(rules):
-            base = f"Annotated[{base}, Field({said})]"
-        return f"{base} | None" if shape.nullable else base
+    def _annotation(self, part: Document, name: str) -> str:
+        plain, nullable = plain_of(part)
+        base, kind = self._base(plain, name), kind_of(plain)
+        rules = {} if kind == "json" else rules_of(plain)
+        texts = {key: _value(kind, key, value) for key, value in rules.items()}
+        if texts:
+            base = f"Annotated[{base}, Field({_keywords(texts)})]"
+        return f"{base} | None" if nullable else base
 
-    def _base(self, shape: Shape, name: str) -> str:
-        if shape.values is not None:
-            return f"Literal[{', '.join(map(repr, shape.values))}]"
-        if shape.kind == "struct":
-            return self.write_class(shape, name)
-        if shape.items is not None:
-            inner = self._annotation(shape.items, name)
-            if shape.map_keys is not None:
-                return f"dict[{self._annotation(shape.map_keys, name)}, {inner}]"
-            return f"set[{inner}]" if shape.unique else f"list[{inner}]"
-        if shape.kind == "datetime":
-            zone = shape.zone or ANY_ZONE
+    def _base(self, plain: Document, name: str) -> str:
+        kind = kind_of(plain)
+        if kind == "json":
+            return " | ".join(self._annotation(each, name) for each in plain["anyOf"])
+        if "enum" in plain:
+            return f"Literal[{', '.join(map(repr, plain['enum']))}]"
+        if kind == "struct":
+            return self.write_class(plain, name)
+        if kind == "list":
+            inner = self._annotation(plain["items"], name)
+            return f"set[{inner}]" if plain.get("uniqueItems") else f"list[{inner}]"
+        if kind == "map":
+            keys = self._annotation(
+                plain.get("propertyNames", {"type": "string"}), name
+            )
+            return (
+                f"dict[{keys}, {self._annotation(plain['additionalProperties'], name)}]"
+            )
+        if kind == "datetime":
+            zone = zone_of(plain)
             known = {ANY_ZONE: "datetime", NO_ZONE: "NaiveDatetime"}
             known["UTC"] = "AwareDatetime"
             other = f'Annotated[AwareDatetime, Stored("datetime", {zone!r})]'
             return known.get(zone, other)
-        return _PLAIN.get(shape.kind) or _SIZED[shape.kind]
+        return _PLAIN.get(kind) or _SIZED[kind]
 
-    def _value(self, shape: Shape, key: str, value: Any) -> str:
-        is_bound = key in ("ge", "gt", "le", "lt")
-        if not is_bound or shape.kind not in _AS_TEXT:
-            return repr(value)
-        kind = "datetime" if shape.kind == "datetime" else _PLAIN[shape.kind]
-        return f"TypeAdapter({kind}).validate_python({value!r})"
+
+def _checks(document: Document) -> list[str]:
+    rules = document.get(MORE, {}).get("rules", ())
+    return [f"    # checked by {rule}, in Python only" for rule in rules]
+
+
+def _value(kind: str, key: str, value: Any) -> str:
+    if key not in BOUNDS or kind not in _AS_TEXT:
+        return repr(value)
+    return f"TypeAdapter({_AS_TEXT[kind]}).validate_python({value!r})"
 
 
 def _text(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _keywords(values: dict[str, str | None]) -> str:
+def _keywords(values: Mapping[str, str | None]) -> str:
     return ", ".join(f"{key}={value}" for key, value in values.items() if value)

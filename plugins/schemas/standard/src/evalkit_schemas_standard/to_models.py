@@ -1,25 +1,22 @@
-"""Pydantic models, made of shapes."""
+"""Pydantic models, made of JSON Schema documents."""
 
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable, Container
+from collections.abc import Container
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cache
-from typing import Annotated, Any, Literal, Optional
+from typing import Annotated, Any, Literal, Optional, Union
 from uuid import UUID
 
-from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen, MultipleOf
 from pydantic import (
-    AllowInfNan,
     AwareDatetime,
     BaseModel,
     ConfigDict,
     Field,
     NaiveDatetime,
     PydanticUserError,
-    Strict,
     TypeAdapter,
     ValidationError,
     create_model,
@@ -27,15 +24,23 @@ from pydantic import (
 from pydantic_core import SchemaError as PydanticSchemaError
 
 from evalkit.errors import SchemaError
-from evalkit_schemas_standard.field_names import check_members
+from evalkit_schemas_standard.documents import (
+    Document,
+    fields_of,
+    kind_of,
+    normal,
+    plain_of,
+    rules_of,
+    zone_of,
+)
 from evalkit_schemas_standard.scalars import (
     ANY_ZONE,
+    BOUNDS,
     FLOATS,
     INTEGERS,
+    MORE,
     NO_ZONE,
-    Member,
     Semantics,
-    Shape,
     Stored,
     Unit,
 )
@@ -52,36 +57,47 @@ _TYPES: dict[str, Any] = {
     "time": time,
     "duration": timedelta,
 }
-_RULES: dict[str, Callable[[Any], Any]] = {
-    "ge": Ge,
-    "gt": Gt,
-    "le": Le,
-    "lt": Lt,
-    "multiple_of": MultipleOf,
-    "min_length": MinLen,
-    "max_length": MaxLen,
-}
 _TAKEN = frozenset(dir(BaseModel))
 
 
-def model_of_shape(shape: Shape, name: str) -> type[BaseModel]:
-    """Make a model."""
-    title = shape.title or name
-    check_members(title, shape.fields)
+def model_from_json_schema(document: Document, name: str = "Row") -> type[BaseModel]:
+    """Make a model of a JSON Schema document.
+
+    Of a document that `json_schema` made, it has the same identity. In another one an
+    integer has 64 bits; a property that is neither required nor has a default may be
+    null. Formats other than those of dates, times, durations, UUIDs and bytes are
+    notes, as the specification has it.
+
+    Args:
+        document: A document whose root is an object with properties; references are
+            followed inside of it.
+        name: Name of the class, where the document has no title.
+
+    Raises:
+        SchemaError: A keyword says what no column can, such as `oneOf` of two types;
+            the message names the place in the document.
+    """
+    return model_of(normal(document), name)
+
+
+def model_of(document: Document, name: str) -> type[BaseModel]:
+    """Make a model of a document in the one form."""
+    title = document.get("title") or name
+    more = document.get(MORE, {})
     fields: dict[str, Any] = {}
-    for number, member in enumerate(shape.fields):
-        where = f"{title}.{member.name}"
-        attribute = python_name(member.name, number, fields)
-        fields[attribute] = _field(member, attribute, where)
-    config = ConfigDict(title=title, strict=shape.strict)
-    if shape.closed:
+    for number, (column, part, required) in enumerate(fields_of(document)):
+        attribute = python_name(column, number, fields)
+        where = f"{title}.{column}"
+        fields[attribute] = _field(column, part, required, attribute, where)
+    config = ConfigDict(title=title, strict=bool(more.get("strict")))
+    if document.get("additionalProperties") is False:
         config["extra"] = "forbid"
-    class_name = title if title.isidentifier() else name
     try:
         model: type[BaseModel] = create_model(
-            class_name,
+            title if title.isidentifier() else name,
             __config__=config,
-            __doc__=shape.description,
+            # beside a field `description` is the field's
+            __doc__=(document if "$schema" in document else more).get("description"),
             __module__=__name__,
             **fields,
         )
@@ -101,106 +117,101 @@ def python_name(name: str, number: int, taken: Container[str]) -> str:
     return wanted
 
 
-def _field(member: Member, attribute: str, where: str) -> tuple[Any, Any]:
-    annotation = annotation_of(member.shape, where)
+def _field(
+    column: str, part: Document, required: bool, attribute: str, where: str
+) -> tuple[Any, Any]:
+    annotation, more = _annotation(part, where), part.get(MORE, {})
     notes = [
-        *([Unit(member.unit)] if member.unit is not None else []),
-        *([Semantics(member.semantics)] if member.semantics is not None else []),
+        note(more[key])
+        for key, note in (("unit", Unit), ("semantics", Semantics))
+        if key in more
     ]
     if notes:
         annotation = Annotated[(annotation, *notes)]
-    alias = None if attribute == member.name else member.name
-    settings: dict[str, Any] = {"alias": alias, "description": member.description}
-    if not member.required:
-        settings["default"] = _default(member, annotation, where)
+    settings: dict[str, Any] = {
+        "alias": None if attribute == column else column,
+        "description": part.get("description"),
+    }
+    if not required:
+        settings["default"] = _default(part["default"], annotation, where)
     return annotation, Field(**settings)
 
 
-def _default(member: Member, annotation: Any, where: str) -> Any:
-    if member.default is None:
+def _default(written: Any, annotation: Any, where: str) -> Any:
+    if written is None:
         return None
     adapter: TypeAdapter[Any] = TypeAdapter(annotation)
     try:
-        return adapter.validate_python(member.default, strict=False)
+        return adapter.validate_python(written, strict=False)
     except ValidationError as error:
         raise SchemaError(f"{where}: its default is no value of it: {error}") from error
 
 
-def annotation_of(shape: Shape, where: str) -> Any:
-    """Make the annotation of a field."""
-    annotation = _base(shape, where)
-    rules = _rules(shape, where)
-    if rules:
-        annotation = Annotated[(annotation, *rules)]
-    return Optional[annotation] if shape.nullable else annotation  # noqa: UP045
+def _annotation(part: Document, where: str) -> Any:
+    plain, nullable = plain_of(part)
+    annotation = _base(plain, where)
+    notes = [*_rules(plain, where), *_stored(plain)]
+    if notes:
+        annotation = Annotated[(annotation, *notes)]
+    return Optional[annotation] if nullable else annotation  # noqa: UP045
 
 
-def _base(shape: Shape, where: str) -> Any:
-    if shape.values is not None:
-        return Literal[shape.values]
-    if shape.kind == "struct":
-        return model_of_shape(shape, where.rpartition(".")[2].title())
-    if shape.kind == "list":
-        assert shape.items is not None
-        inner = annotation_of(shape.items, where)
-        return set[inner] if shape.unique else list[inner]  # type: ignore[valid-type]
-    if shape.kind == "map":
-        assert shape.map_keys is not None
-        assert shape.items is not None
-        keys, items = (
-            annotation_of(each, where) for each in (shape.map_keys, shape.items)
-        )
+def _base(plain: Document, where: str) -> Any:
+    kind = kind_of(plain)
+    if kind == "json":
+        return Union[tuple(_annotation(each, where) for each in plain["anyOf"])]  # noqa: UP007
+    if "enum" in plain:
+        return Literal[tuple(plain["enum"])]
+    if kind == "struct":
+        return model_of(plain, where.rpartition(".")[2].title())
+    if kind == "list":
+        inner = _annotation(plain["items"], where)
+        return set[inner] if plain.get("uniqueItems") else list[inner]  # type: ignore[valid-type]
+    if kind == "map":
+        keys = _annotation(plain.get("propertyNames", {"type": "string"}), where)
+        items = _annotation(plain["additionalProperties"], where)
         return dict[keys, items]  # type: ignore[valid-type]
-    if shape.kind == "datetime":
+    if kind == "datetime":
         zones = {ANY_ZONE: datetime, NO_ZONE: NaiveDatetime}
-        return zones.get(shape.zone or ANY_ZONE, AwareDatetime)
-    return _TYPES[shape.kind]
+        return zones.get(zone_of(plain), AwareDatetime)
+    if kind not in _TYPES:
+        raise SchemaError(f"{where}: there is no kind {kind!r} of values")
+    return _TYPES[kind]
 
 
-def _rules(shape: Shape, where: str) -> list[Any]:
-    found = [] if shape.values is not None else _bounds(shape, where)
-    for name in ("multiple_of", "min_length", "max_length"):
-        value = getattr(shape, name)
-        if value is not None:
-            found.append(_RULES[name](value))
-    if shape.pattern is not None:
-        found.append(Field(pattern=shape.pattern))
-    if shape.kind == "decimal":
-        found.append(Field(max_digits=shape.precision, decimal_places=shape.scale))
-    if shape.finite:
-        found.append(AllowInfNan(False))
-    if shape.strict and shape.kind != "struct":
-        found.append(Strict())
-    return found + _stored(shape)
-
-
-def _bounds(shape: Shape, where: str) -> list[Any]:
-    return [
-        _RULES[name](_bound(shape, name, where))
-        for name in ("ge", "gt", "le", "lt")
-        if getattr(shape, name) is not None
-    ]
-
-
-def _stored(shape: Shape) -> list[Stored]:
-    """Return what the type in Python leaves open."""
-    is_number = shape.kind in INTEGERS or shape.kind in FLOATS
-    if is_number and shape.kind != "float64" and shape.values is None:
-        return [Stored(shape.kind)]
-    if shape.kind == "datetime" and shape.zone not in (ANY_ZONE, NO_ZONE, "UTC"):
-        return [Stored("datetime", shape.zone)]
-    return []
-
-
-def _bound(shape: Shape, name: str, where: str) -> Any:
-    """Return a bound as Python has it."""
-    value = getattr(shape, name)
+def _rules(plain: Document, where: str) -> list[Any]:
+    if kind_of(plain) == "json":
+        return []
+    rules = rules_of(plain)
+    if kind_of(plain) not in (*INTEGERS, *FLOATS):
+        bounds = {name: rules[name] for name in BOUNDS if name in rules}
+        rules |= {name: _bound(plain, name, bounds[name], where) for name in bounds}
     try:
-        return _adapter(shape.kind).validate_python(value)
+        return [Field(**rules)] if rules else []
+    except (TypeError, ValueError) as error:
+        raise SchemaError(f"{where}: {error}") from error
+
+
+def _bound(plain: Document, name: str, value: Any, where: str) -> Any:
+    """Return a bound as Python has it."""
+    kind = kind_of(plain)
+    try:
+        return _adapter(kind).validate_python(value)
     except ValidationError as error:
         raise SchemaError(
-            f"{where}: {name} is {value!r}, no value of {shape.kind}"
+            f"{where}: {name} is {value!r}, no value of {kind}"
         ) from error
+
+
+def _stored(plain: Document) -> list[Stored]:
+    """Return what the type in Python leaves open."""
+    kind = kind_of(plain)
+    is_sized = kind in INTEGERS or kind in FLOATS
+    if is_sized and kind not in ("int64", "float64") and "enum" not in plain:
+        return [Stored(kind)]
+    if kind == "datetime" and zone_of(plain) not in (ANY_ZONE, NO_ZONE, "UTC"):
+        return [Stored("datetime", zone_of(plain))]
+    return []
 
 
 @cache

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from datetime import time
 from enum import Enum
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AnyUrl, BaseModel, ValidationError
 
 from evalkit.errors import SchemaError
 from evalkit_schemas_standard.arrow import arrow_schema
-from evalkit_schemas_standard.from_models import shape_of_model
-from evalkit_schemas_standard.scalars import Shape
+from evalkit_schemas_standard.documents import Document, fields_of, kind_of, plain_of
+from evalkit_schemas_standard.from_models import json_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,9 +32,9 @@ def arrow_table(model: type[BaseModel], rows: Iterable[Any]) -> pa.Table:
         rows: Dicts that the model takes, or its instances, which are not checked again.
 
     Returns:
-        A table with `arrow_schema(model)`, in the order of the rows. A UUID is a text
-        and a set a sorted list; a datetime without a zone is in UTC, unless the field
-        is without one.
+        A table with `arrow_schema(model)`, in the order of the rows. A UUID is a text,
+        a value of several types is its JSON, and a set a sorted list; a datetime
+        without a zone is in UTC, unless the field is without one.
 
     Raises:
         SchemaError: A row breaks the schema, or holds what a column does not, such as
@@ -39,16 +42,13 @@ def arrow_table(model: type[BaseModel], rows: Iterable[Any]) -> pa.Table:
     """
     import pyarrow as pa
 
-    schema, convert = arrow_schema(model), _to_arrow(shape_of_model(model))
+    schema, convert = arrow_schema(model), _to_arrow(json_schema(model))
     found = []
     for number, row in enumerate(rows, start=1):
         try:
             made = row if isinstance(row, model) else model.model_validate(row)
-        except ValidationError as error:
-            raise SchemaError(f"row {number}: {error}") from error
-        try:
             found.append(convert(made.model_dump(by_alias=True)))
-        except SchemaError as error:
+        except (SchemaError, ValidationError) as error:
             raise SchemaError(f"row {number}: {error}") from error
     try:
         return pa.Table.from_pylist(found, schema)
@@ -69,7 +69,7 @@ def rows_of_table(model: type[Model], table: pa.Table) -> Iterator[Model]:
     Raises:
         SchemaError: A row breaks the schema; the message names the row, from 1.
     """
-    convert = _from_arrow(shape_of_model(model))
+    convert = _from_arrow(json_schema(model))
     number = 0
     for batch in table.to_batches():
         for row in batch.to_pylist():
@@ -100,52 +100,57 @@ def _of_row(
     return SchemaError(str(error))
 
 
-def _to_arrow(shape: Shape) -> _Convert:
+def _converters(
+    plain: Document, make: Callable[[Document], _Convert]
+) -> _Convert | None:
+    """Return what converts the parts of a struct, a list or a map; None for others."""
+    kind = kind_of(plain)
+    if kind == "struct":
+        fields = {name: make(part) for name, part, _ in fields_of(plain)}
+        return lambda value: {
+            name: fields[name](each) if name in fields else each
+            for name, each in value.items()
+        }
+    if kind == "list":
+        item = make(plain["items"])
+        return lambda value: [item(each) for each in value]
+    if kind == "map":
+        item = make(plain["additionalProperties"])
+        return lambda value: {key: item(each) for key, each in value}
+    return None
+
+
+def _to_arrow(document: Document) -> _Convert:
     """Return what makes of a model's value one that pyarrow takes."""
-    if shape.kind == "struct":
-        fields = {each.name: _to_arrow(each.shape) for each in shape.fields}
+    plain = plain_of(document)[0]
+    inner = _converters(plain, _to_arrow)
+    kind = kind_of(plain)
+    if inner is not None and kind == "map":
         return _unless_none(
-            lambda value: {name: make(value[name]) for name, make in fields.items()}
+            lambda value: [
+                *inner((_constant(key), each) for key, each in value.items()).items()
+            ]
         )
-    if shape.kind == "list":
-        assert shape.items is not None
-        item = _to_arrow(shape.items)
-        order = _sorted if shape.unique else list
-        return _unless_none(lambda value: [item(each) for each in order(value)])
-    if shape.kind == "map":
-        assert shape.items is not None
-        item = _to_arrow(shape.items)
+    if inner is not None:
         return _unless_none(
-            lambda value: [(_constant(key), item(each)) for key, each in value.items()]
+            lambda value: inner(_sorted(value) if plain.get("uniqueItems") else value)
         )
-    if shape.kind in ("uuid", "string"):
-        return _unless_none(lambda value: str(_constant(value)))
-    if shape.kind == "time":
-        return _unless_none(_without_zone)
-    return _constant
+    if kind == "json":
+        return _unless_none(
+            lambda value: json.dumps(_constant(value), ensure_ascii=False)
+        )
+    return _unless_none(_without_zone) if kind == "time" else _constant
 
 
-def _from_arrow(shape: Shape) -> _Convert:
+def _from_arrow(document: Document) -> _Convert:
     """Return what makes of pyarrow's value one that the model takes."""
-    if shape.kind == "struct":
-        fields = {each.name: _from_arrow(each.shape) for each in shape.fields}
-        return _unless_none(
-            lambda value: {
-                name: fields[name](each) if name in fields else each
-                for name, each in value.items()
-            }
-        )
-    if shape.kind == "list":
-        assert shape.items is not None
-        item = _from_arrow(shape.items)
-        return _unless_none(lambda value: [item(each) for each in value])
-    if shape.kind == "map":
-        assert shape.items is not None
-        item = _from_arrow(shape.items)
-        return _unless_none(
-            lambda value: {key: item(each) for key, each in _distinct(value)}
-        )
-    return lambda value: value
+    plain = plain_of(document)[0]
+    inner = _converters(plain, _from_arrow)
+    if inner is not None and kind_of(plain) == "map":
+        return _unless_none(lambda value: inner(_distinct(value)))
+    if inner is not None:
+        return _unless_none(inner)
+    return _unless_none(json.loads) if kind_of(plain) == "json" else lambda value: value
 
 
 def _unless_none(convert: _Convert) -> _Convert:
@@ -153,6 +158,8 @@ def _unless_none(convert: _Convert) -> _Convert:
 
 
 def _constant(value: Any) -> Any:
+    if isinstance(value, UUID | AnyUrl | PurePath):
+        return str(value)
     return value.value if isinstance(value, Enum) else value
 
 

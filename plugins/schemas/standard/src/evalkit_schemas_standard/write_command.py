@@ -114,7 +114,7 @@ def write_command(
 def verify_command(folder: Path) -> None:
     """Compare the files of a data set with its manifest, by SHA-256."""
     from evalkit.reporting import count_of
-    from evalkit_schemas_standard.reading import verify_data_set
+    from evalkit_schemas_standard.writing import verify_data_set
 
     manifest = verify_data_set(folder)
     files = count_of(len(manifest.files), "file")

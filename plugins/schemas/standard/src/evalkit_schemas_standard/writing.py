@@ -1,4 +1,4 @@
-"""Writes rows as a data set: files in order, and a manifest of them."""
+"""Data sets: rows that were checked, as files in order with a manifest of them."""
 
 from __future__ import annotations
 
@@ -6,30 +6,31 @@ import hashlib
 import re
 import warnings
 from array import array
-from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from urllib.parse import quote
 
 from pydantic import BaseModel
 
-from evalkit.catalog import MANIFEST_FILE, DataFile, Manifest, ManifestField
-from evalkit.errors import SchemaError, StorageError
+from evalkit.catalog import (
+    MANIFEST_FILE,
+    DataFile,
+    Manifest,
+    ManifestField,
+    check_files,
+    local_path,
+    read_manifest,
+)
+from evalkit.errors import DataError, SchemaError, StorageError
 from evalkit.reporting import describe
 from evalkit_adapters_rows import file_frames, validated_rows
-from evalkit_schemas_standard.arrow import arrow_schema
+from evalkit_schemas_standard.arrow import arrow_schema, encode_schema
 from evalkit_schemas_standard.field_names import declared_keys
 from evalkit_schemas_standard.folders import new_folder
 from evalkit_schemas_standard.from_models import schema_identity
-from evalkit_schemas_standard.partitions import (
-    Partitions,
-    UniqueIds,
-    as_json,
-    check_partition_fields,
-    folder_of,
-)
-from evalkit_schemas_standard.reading import tables_of
 from evalkit_schemas_standard.values import arrow_table
 
 if TYPE_CHECKING:
@@ -38,12 +39,33 @@ if TYPE_CHECKING:
 GROUP_ROWS = 65_536
 """Rows of a row group; the last one of a file has fewer."""
 
-DataFormat: TypeAlias = Literal["parquet", "arrow"]
 _ROW = re.compile(r"row (\d+): ")
 _SHOWN = 5
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+_MOST_PARTITIONS = 10_000
+_LONGEST_NAME = 255
 
 
-class _Places:
+class WriteOptions(TypedDict, total=False):
+    """How a data set is written.
+
+    Attributes:
+        file_format: `parquet` (default) or `arrow`.
+        partition_by: Fields of which each combination of values has a folder of its
+            own, `field=value`, as Hive names them.
+        id_fields: Fields whose values together no two rows may share.
+        overwrite: Whether to replace the data set that is there.
+        schema_name: Name of the schema, for the manifest.
+    """
+
+    file_format: Literal["parquet", "arrow"]
+    partition_by: Sequence[str]
+    id_fields: Sequence[str]
+    overwrite: bool
+    schema_name: str | None
+
+
+class Places:
     """Where rows came from."""
 
     def __init__(self) -> None:
@@ -51,9 +73,11 @@ class _Places:
         self._sources: list[tuple[int, str]] = []
 
     def begin(self, source: str) -> None:
+        """Begin with the rows of a source."""
         self._sources.append((len(self._lines), source))
 
     def add(self, line: int) -> None:
+        """Add the line of a row."""
         self._lines.append(line)
 
     def of(self, index: int) -> str:
@@ -66,12 +90,7 @@ def write_data_set(
     rows: Iterable[Any],
     folder: str | Path,
     model: type[BaseModel],
-    *,
-    file_format: DataFormat = "parquet",
-    partition_by: Sequence[str] = (),
-    id_fields: Sequence[str] = (),
-    overwrite: bool = False,
-    schema_name: str | None = None,
+    **options: Unpack[WriteOptions],
 ) -> Manifest:
     """Write rows as a data set.
 
@@ -83,12 +102,7 @@ def write_data_set(
         rows: Dicts that the model takes, or its instances, which are not checked again.
         folder: Where to; its parents are made.
         model: What every row must keep.
-        file_format: `parquet` or `arrow`.
-        partition_by: Fields of which each combination of values has a folder of its
-            own, `field=value`, as Hive names them.
-        id_fields: Fields whose values together no two rows may share.
-        overwrite: Whether to replace the data set that is there.
-        schema_name: Name of the schema, for the manifest.
+        **options: See `WriteOptions`.
 
     Returns:
         The manifest.
@@ -98,23 +112,16 @@ def write_data_set(
         StorageError: Something else is there, or the folder cannot be written; what was
             there before is unchanged.
     """
-    places = _Places()
+    places = Places()
     places.begin("row")
-    writer = _Writer(model, file_format, partition_by, id_fields, places)
-    given = _counted(rows, places)
-    return writer.write(given, Path(folder), overwrite, schema_name)
+    return _write(_counted(rows, places), Path(folder), model, places, options)
 
 
 def write_files(
     files: Sequence[str | Path],
     folder: str | Path,
     model: type[BaseModel],
-    *,
-    file_format: DataFormat = "parquet",
-    partition_by: Sequence[str] = (),
-    id_fields: Sequence[str] = (),
-    overwrite: bool = False,
-    schema_name: str | None = None,
+    **options: Unpack[WriteOptions],
 ) -> Manifest:
     """Write the rows of files as a data set, as `write_data_set` does.
 
@@ -122,11 +129,7 @@ def write_files(
         files: JSON lines, CSV, TSV, Parquet, Arrow or data sets, in this order.
         folder: Where to.
         model: What every row must keep.
-        file_format: `parquet` or `arrow`.
-        partition_by: Fields that have folders of their own.
-        id_fields: Fields whose values together no two rows may share.
-        overwrite: Whether to replace the data set that is there.
-        schema_name: Name of the schema, for the manifest.
+        **options: See `WriteOptions`.
 
     Returns:
         The manifest.
@@ -139,11 +142,10 @@ def write_files(
     Warns:
         UserWarning: Rows have keys that the schema neither declares nor forbids.
     """
-    places = _Places()
-    writer = _Writer(model, file_format, partition_by, id_fields, places)
+    places = Places()
     keys: set[str] = set()
     rows = _rows_of(files, model, places, keys)
-    manifest = writer.write(rows, Path(folder), overwrite, schema_name)
+    manifest = _write(rows, Path(folder), model, places, options)
     if undeclared := sorted(keys - {*declared_keys(model)}):
         warnings.warn(
             f"{folder}: not in the schema, and not written: {', '.join(undeclared)}",
@@ -152,14 +154,14 @@ def write_files(
     return manifest
 
 
-def _counted(rows: Iterable[Any], places: _Places) -> Iterator[Any]:
+def _counted(rows: Iterable[Any], places: Places) -> Iterator[Any]:
     for number, row in enumerate(rows, start=1):
         places.add(number)
         yield row
 
 
 def _rows_of(
-    files: Sequence[str | Path], model: type[BaseModel], places: _Places, keys: set[str]
+    files: Sequence[str | Path], model: type[BaseModel], places: Places, keys: set[str]
 ) -> Iterator[BaseModel]:
     """Read files; once a row breaks the schema, the others are only checked."""
     problems: list[str] = []
@@ -181,164 +183,240 @@ def _rows_of(
         raise SchemaError("; ".join(problems) + tail)
 
 
-class _Writer:
-    """Writes rows of one schema."""
+def _write(
+    rows: Iterable[Any],
+    folder: Path,
+    model: type[BaseModel],
+    places: Places,
+    options: WriteOptions,
+) -> Manifest:
+    import pyarrow as pa
 
-    def __init__(
-        self,
-        model: type[BaseModel],
-        file_format: DataFormat,
-        partition_by: Sequence[str],
-        id_fields: Sequence[str],
-        places: _Places,
-    ) -> None:
-        if file_format not in ("parquet", "arrow"):
-            raise SchemaError(f"the format is parquet or arrow, not {file_format!r}")
-        self._model, self._format = model, file_format
-        self._schema = arrow_schema(model)
-        if not self._schema.names:
-            raise SchemaError(f"{model.__name__}: has no fields, so no rows either")
-        self._partition_by, self._id_fields = list(partition_by), list(id_fields)
-        self._places = places
-        check_partition_fields(self._schema, self._partition_by)
-        for name in self._id_fields:
-            if name not in self._schema.names:
-                raise SchemaError(f"the schema has no field {name!r} for ids")
-
-    def write(
-        self, rows: Iterable[Any], folder: Path, overwrite: bool, name: str | None
-    ) -> Manifest:
-        import pyarrow as pa
-
-        with new_folder(folder, overwrite=overwrite) as staging:
-            try:
-                files = list(self._files(rows, staging))
-            except pa.ArrowException as error:
-                raise StorageError(f"{folder}: cannot be written: {error}") from error
-            manifest = self._manifest(files, name)
-            if self._id_fields:
-                whole = tables_of(staging, manifest)
-                self._ids.refuse_repeated(whole, self._places.of)
-            text = manifest.model_dump_json(indent=2) + "\n"
-            (staging / MANIFEST_FILE).write_text(text, encoding="utf-8")
-        return manifest
-
-    def _manifest(self, files: list[DataFile], name: str | None) -> Manifest:
-        message = self._schema.serialize().to_pybytes()
-        return Manifest(
-            format=self._format,
+    schema = arrow_schema(model)
+    partition_by = [*options.get("partition_by", ())]
+    id_fields = [*options.get("id_fields", ())]
+    file_format = options.get("file_format", "parquet")
+    if file_format not in ("parquet", "arrow"):
+        raise SchemaError(f"the format is parquet or arrow, not {file_format!r}")
+    if not schema.names:
+        raise SchemaError(f"{model.__name__}: has no fields, so no rows either")
+    _check_partition_fields(schema, partition_by)
+    for name in id_fields:
+        if name not in schema.names:
+            raise SchemaError(f"the schema has no field {name!r} for ids")
+    with new_folder(folder, overwrite=options.get("overwrite", False)) as staging:
+        try:
+            table = _all_rows(rows, staging / ".rows", model, places)
+            refuse_repeated(table, id_fields, places.of)
+            parts = _parts(table, partition_by)
+            files = [
+                _file(part, number, key, partition_by, staging, file_format)
+                for number, (key, part) in enumerate(parts)
+            ]
+            (staging / ".rows").unlink()
+        except pa.ArrowException as error:
+            raise StorageError(f"{folder}: cannot be written: {error}") from error
+        manifest = Manifest(
+            format=file_format,
             rows=sum(file.rows for file in files),
-            schema_name=name,
-            schema_identity=schema_identity(self._model),
+            schema_name=options.get("schema_name"),
+            schema_identity=schema_identity(model),
             fields=[
                 ManifestField(name=f.name, type=str(f.type), nullable=f.nullable)
-                for f in self._schema
+                for f in schema
             ],
-            id_fields=self._id_fields,
-            partition_fields=self._partition_by,
-            arrow_schema=b64encode(message).decode(),
+            id_fields=id_fields,
+            partition_fields=partition_by,
+            arrow_schema=encode_schema(schema),
             files=files,
         )
+        text = manifest.model_dump_json(indent=2) + "\n"
+        (staging / MANIFEST_FILE).write_text(text, encoding="utf-8")
+    return manifest
 
-    def _files(self, rows: Iterable[Any], staging: Path) -> Iterator[DataFile]:
-        self._ids = UniqueIds(self._id_fields)
-        tables = self._tables(rows)
-        if not self._partition_by:
-            path = staging / f"part-0.{self._format}"
-            yield self._file(path, staging, self._schema, tables, {})
-            return
-        parts = Partitions(staging / ".rows", self._schema, self._partition_by)
-        try:
-            for table in tables:
-                parts.add(table)
-            for number, (key, found) in enumerate(parts.tables()):
-                folder = staging / folder_of(self._partition_by, key)
-                folder.mkdir(parents=True, exist_ok=True)
-                path = folder / f"part-{number}.{self._format}"
-                values = dict(zip(self._partition_by, key, strict=True))
-                yield self._file(path, staging, parts.schema, found, values)
-        finally:
-            parts.close()
 
-    def _tables(self, rows: Iterable[Any]) -> Iterator[pa.Table]:
-        """Make tables of so many rows as a row group has."""
-        waiting = iter(rows)
-        first = 0
-        while block := list(islice(waiting, GROUP_ROWS)):
+def _all_rows(
+    rows: Iterable[Any], path: Path, model: type[BaseModel], places: Places
+) -> pa.Table:
+    """Write rows to a file and return them as a table in it, not in memory."""
+    import pyarrow as pa
+
+    waiting = iter(rows)
+    first = 0
+    with pa.ipc.new_file(str(path), arrow_schema(model)) as writer:
+        while block := [*islice(waiting, GROUP_ROWS)]:
             try:
-                table = arrow_table(self._model, block)
+                writer.write_table(arrow_table(model, block))
             except SchemaError as error:
-                raise self._placed(error, first) from error
-            for name in self._id_fields:
-                if table.column(name).null_count:
-                    nulls = table.column(name).is_null().to_pylist()
-                    place = self._places.of(first + nulls.index(True))
-                    raise SchemaError(f"{place}: {name}: an id must not be null")
-            if self._id_fields:
-                self._ids.add(table)
-            yield table
+                text = str(error)
+                found = _ROW.match(text)
+                if found is None:
+                    raise
+                # the row as it came, and not as one of its block
+                place = places.of(first + int(found[1]) - 1)
+                raise SchemaError(f"{place}: {text[found.end() :]}") from error
             first += len(block)
+    return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
 
-    def _placed(self, error: SchemaError, first: int) -> SchemaError:
-        """Name the row as it came, and not as one of its block."""
-        text = str(error)
-        found = _ROW.match(text)
-        if found is None:
-            return error
-        place = self._places.of(first + int(found[1]) - 1)
-        return SchemaError(f"{place}: {text[found.end() :]}")
 
-    def _file(
-        self,
-        path: Path,
-        staging: Path,
-        schema: pa.Schema,
-        tables: Iterable[pa.Table],
-        partition: dict[str, Any],
-    ) -> DataFile:
-        rows = _write_groups(path, schema, tables, self._format)
-        with path.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        return DataFile(
-            path=path.relative_to(staging).as_posix(),
-            rows=rows,
-            bytes=path.stat().st_size,
-            sha256=digest,
-            partition={name: as_json(value) for name, value in partition.items()},
+def refuse_repeated(
+    table: pa.Table, names: Sequence[str], place_of: Callable[[int], str]
+) -> None:
+    """Refuse ids that several rows have, or that are null."""
+    import polars as pl
+
+    if not names:
+        return
+    ids = pl.DataFrame([pl.Series(n, pl.from_arrow(table.column(n))) for n in names])
+    for column in ids:
+        if column.null_count():
+            place = place_of(int(column.is_null().arg_max() or 0))
+            raise SchemaError(f"{place}: {column.name}: an id must not be null")
+    groups = ids.select(key=pl.struct(pl.all())).with_row_index()
+    repeated = groups.filter(pl.col("key").is_duplicated())
+    places = repeated.group_by("key", maintain_order=True).agg("index")
+    problems = [
+        f"{place_of(again)}: {', '.join(names)}: {', '.join(map(repr, key.values()))} "
+        f"was given before, at {place_of(first)}"
+        for key, (first, again, *_) in places.head(_SHOWN).iter_rows()
+    ]
+    more = places.height - len(problems)
+    if problems:
+        tail = f"; and {more:,} more" if more else ""
+        raise SchemaError("; ".join(problems) + tail)
+
+
+def _check_partition_fields(schema: pa.Schema, names: Sequence[str]) -> None:
+    """Refuse fields that rows cannot be kept apart by."""
+    import pyarrow.types as are
+
+    for name in names:
+        if name not in schema.names or names.count(name) > 1:
+            what = "twice" if name in schema.names else "but the schema has none"
+            raise SchemaError(f"the field {name!r} is to partition by, {what}")
+        kind = schema.field(name).type
+        tests = (are.is_string, are.is_integer, are.is_boolean, are.is_date)
+        if not any(test(kind) for test in tests):
+            raise SchemaError(
+                f"{name}: rows are partitioned by texts, integers, booleans or dates, "
+                f"not by {kind}"
+            )
+    if names and len(names) == len(schema.names):
+        raise SchemaError("no field is left beside those that rows are partitioned by")
+
+
+def _parts(
+    table: pa.Table, names: Sequence[str]
+) -> Iterator[tuple[tuple[Any, ...], pa.Table]]:
+    """Yield the rows of each partition, in the order of their first rows."""
+    import polars as pl
+
+    if not names:
+        yield (), table
+        return
+    keys = pl.DataFrame([pl.Series(n, pl.from_arrow(table.column(n))) for n in names])
+    groups = keys.with_row_index("").group_by(names, maintain_order=True).agg("")
+    if groups.height > _MOST_PARTITIONS:
+        raise SchemaError(
+            f"{', '.join(names)}: more than {_MOST_PARTITIONS:,} partitions; partition "
+            "by a field with fewer values"
         )
+    rest = table.select([name for name in table.column_names if name not in names])
+    for *key, rows in groups.iter_rows():
+        yield tuple(key), rest.take(rows)
 
 
-def _write_groups(
-    path: Path, schema: pa.Schema, tables: Iterable[pa.Table], file_format: DataFormat
-) -> int:
-    """Write tables in row groups of one size, however many rows each has."""
+def _file(
+    table: pa.Table,
+    number: int,
+    key: Sequence[Any],
+    names: Sequence[str],
+    staging: Path,
+    file_format: str,
+) -> DataFile:
+    """Write the rows of a partition in row groups of one size."""
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
-    rows = 0
+    folder = staging.joinpath(*_folders(names, key))
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"part-{number}.{file_format}"
     with path.open("wb") as stream:
         if file_format == "parquet":
-            writer: Any = parquet.ParquetWriter(stream, schema, compression="zstd")
+            parquet.write_table(
+                table, stream, compression="zstd", row_group_size=GROUP_ROWS
+            )
         else:
-            writer = pa.ipc.new_file(stream, schema)
-        with writer:
-            for group in _groups(tables):
-                writer.write_table(group, GROUP_ROWS)
-                rows += group.num_rows
-    return rows
+            with pa.ipc.new_file(stream, table.schema) as writer:
+                writer.write_table(table.combine_chunks(), GROUP_ROWS)
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    dates = (each.isoformat() if isinstance(each, date) else each for each in key)
+    return DataFile(
+        path=path.relative_to(staging).as_posix(),
+        rows=table.num_rows,
+        bytes=path.stat().st_size,
+        sha256=digest,
+        partition=dict(zip(names, dates, strict=True)),
+    )
 
 
-def _groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+def _folders(names: Sequence[str], key: Sequence[Any]) -> Iterator[str]:
+    """Yield the folders of a partition, as `lang=en` and `year=2024`."""
+    for name, value in zip(names, key, strict=True):
+        text = _NULL if value is None else str(value)
+        if text == _NULL and value is not None:
+            raise SchemaError(f"{name}: the text {_NULL} stands for null in partitions")
+        part = f"{quote(name, safe='')}={quote(text, safe=' ')}"
+        if len(part) > _LONGEST_NAME:
+            raise SchemaError(f"{name}: is too long to partition by: {text[:60]!r}…")
+        yield part
+
+
+def read_data_set(folder: str | Path) -> pa.Table:
+    """Return a data set as one table.
+
+    Args:
+        folder: What `write_data_set` wrote.
+
+    Returns:
+        All rows, with the schema of the manifest: no type is guessed, those of the
+        fields that it is partitioned by neither.
+
+    Raises:
+        DataError: A file is missing or was changed, or cannot be read.
+    """
     import pyarrow as pa
+    from pyarrow import dataset
 
-    waiting: list[pa.Table] = []
-    held = 0
-    for table in tables:
-        waiting.append(table)
-        held += table.num_rows
-        while held >= GROUP_ROWS:
-            whole = pa.concat_tables(waiting)
-            yield whole.slice(0, GROUP_ROWS).combine_chunks()
-            waiting, held = [whole.slice(GROUP_ROWS)], held - GROUP_ROWS
-    if held:
-        yield pa.concat_tables(waiting).combine_chunks()
+    folder = local_path(folder)
+    manifest = verify_data_set(folder)
+    schema = manifest.schema_of_rows
+    partitions = pa.schema([schema.field(name) for name in manifest.partition_fields])
+    try:
+        return dataset.dataset(
+            [str(folder / file.path) for file in manifest.files],
+            schema,
+            format=manifest.format,
+            partitioning=dataset.partitioning(partitions, flavor="hive"),
+        ).to_table()
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{folder}: cannot be read: {error}") from error
+
+
+def verify_data_set(folder: str | Path) -> Manifest:
+    """Compare every file of a data set with its manifest, by SHA-256.
+
+    Args:
+        folder: What `write_data_set` wrote.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        DataError: A file is missing or was changed.
+    """
+    folder = local_path(folder)
+    manifest = read_manifest(folder)
+    check_files(folder, manifest, contents=True)
+    return manifest

@@ -44,7 +44,7 @@ DISTRIBUTIONS = {
     "engines/dask": 2_199,
     "metrics/mathematics": 375,
     "models/base": 6_080,
-    "schemas/standard": 3_980,
+    "schemas/standard": 3_981,
     "services/server": 5_655,
     "storage/fsspec": 165,
     "storage/huggingface": 155,

@@ -91,7 +91,8 @@ def show_command(names: tuple[str, ...], view: str) -> None:
         elif view == "arrow":
             from evalkit_schemas_standard.arrow import arrow_schema
 
-            text = arrow_schema(model).to_string(truncate_metadata=False)
+            schema = arrow_schema(model).remove_metadata()
+            text = schema.to_string(truncate_metadata=False)
         else:
             from evalkit_schemas_standard.sources import model_source
 

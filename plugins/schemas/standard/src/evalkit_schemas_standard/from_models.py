@@ -280,7 +280,7 @@ def _rules(schema: Any) -> Iterator[str]:
     if isinstance(function, dict) and schema["type"].startswith("function-"):
         function = function.get("function")
         if _is_foreign(function):
-            yield _name_of(function)
+            yield _name_of(function).strip("_")
 
 
 def _name_of(function: Any) -> str:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from evalkit.base.files import new_file as new_file
     from evalkit.base.violations import describe as describe
     from evalkit.base.violations import from_pydantic as from_pydantic
-    from evalkit.base.violations import shorten as shorten
     from evalkit.base.wording import count_of as count_of
     from evalkit.base.wording import show_p as show_p
     from evalkit.diagnosis import map_options as map_options

@@ -32,7 +32,7 @@ from evalkit import Violation
 from evalkit.catalog import Bound, BoundTask, Registry, Resolver
 from evalkit.errors import EvalkitError
 from evalkit.places import join, put
-from evalkit.reporting import count_of, from_pydantic, shorten
+from evalkit.reporting import count_of, from_pydantic
 from evalkit_services_server import access, requests
 from evalkit_services_server.access import (
     NotFoundError,
@@ -281,7 +281,7 @@ def receive(file: Any, path: Path, check: CheckRow) -> Received:
                 if number == 1:
                     line = line.removeprefix(codecs.BOM_UTF8)
                 for field, rule, value in _problems(line, check):
-                    text = None if value is None else shorten(value, _LONGEST_VALUE)
+                    text = None if value is None else repr(value)[:_LONGEST_VALUE]
                     problem = {"line": number, "field": field, "rule": rule}
                     problems.append({**problem, "value": text})
                 if len(problems) >= MOST_PROBLEMS:

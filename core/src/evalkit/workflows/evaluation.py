@@ -347,9 +347,9 @@ class GivenPredictions(NamedTuple):
             result.responses_of = self.responses
             tables = result.record.predictions.tables
             if self.run is None:
-                result.tables = tables_beside(file_of(self.predictions), tables)
+                result.tables |= tables_beside(file_of(self.predictions), tables)
             else:
-                result.tables = {name: self.run.tables[name] for name in tables}
+                result.tables |= {name: self.run.tables[name] for name in tables}
         if self.run is None:
             return
         differences = find_differences(self.run.record, result.record)

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, func, select
 from evalkit.errors import DataError
 from evalkit_cli.commanding import for_csv
 from evalkit_services_server.filters import Filters
-from evalkit_services_server.grids import Scores, kept, read_scores
+from evalkit_services_server.grids import Column, Scores, kept, read_scores
 from evalkit_services_server.ranking import Means, rank_means
 from evalkit_services_server.tables import (
     BOARD,
@@ -45,23 +45,6 @@ _STATES = {
 
 Fields = Mapping[Any, Any]
 """A row of a table."""
-
-
-@dataclass(slots=True)
-class Column:
-    """A column of a leaderboard."""
-
-    name: str
-    """Name of the dataset, or of the tag; empty for all examples of the dataset."""
-    dataset: str
-    dataset_id: int
-    version: str
-    round: int
-    access: str
-    tag: str
-    weight: float
-    is_withheld: bool
-    """Whether the scores are rounded, as the dataset is private."""
 
 
 @dataclass(slots=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,9 +20,6 @@ from evalkit_services_server.ranking import Floats
 from evalkit_services_server.tables import BOARD, RUN, SCORE
 from evalkit_services_server.withholding import SMALLEST_TAG, round_score
 
-if TYPE_CHECKING:
-    from evalkit_services_server.boards import Column
-
 _MOST_KEPT = 64
 """Results that are kept: scores of 1 000 models in 50 columns take 2 MB."""
 
@@ -32,6 +30,23 @@ Place = tuple[int, int]
 
 _KEPT: WeakKeyDictionary[Engine, dict[Hashable, Any]] = WeakKeyDictionary()
 _LOCK = Lock()
+
+
+@dataclass(slots=True)
+class Column:
+    """A column of a leaderboard."""
+
+    name: str
+    """Name of the dataset, or of the tag; empty for all examples of the dataset."""
+    dataset: str
+    dataset_id: int
+    version: str
+    round: int
+    access: str
+    tag: str
+    weight: float
+    is_withheld: bool
+    """Whether the scores are rounded, as the dataset is private."""
 
 
 class Scores(NamedTuple):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, Table, case, func, select
@@ -25,7 +26,7 @@ from evalkit_services_server.tables import (
     SCORE,
     TASK,
 )
-from evalkit_services_server.withholding import is_withheld, withhold_scores
+from evalkit_services_server.withholding import SMALLEST_TAG, is_withheld, round_score
 
 _COMPARED = 1000
 
@@ -170,3 +171,22 @@ def visible_jobs(asking: Principal) -> Select[Any]:
     )
     own = MODEL.c.account_id == asking.account_id
     return query if asking.is_administrator else query.where(own)
+
+
+def withhold_scores(scores: Sequence[ShownScore]) -> list[ShownScore]:
+    """Return scores as they are shown of a private dataset.
+
+    Tags of few examples are left out. The others have rounded numbers, and no
+    reason, as it may quote an example.
+    """
+    return [
+        replace(
+            score,
+            value=round_score(score.value),
+            ci_low=round_score(score.ci_low),
+            ci_high=round_score(score.ci_high),
+            reason=score.reason and "withheld",
+        )
+        for score in scores
+        if not score.tag or score.n >= SMALLEST_TAG
+    ]

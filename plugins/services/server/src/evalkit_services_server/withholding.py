@@ -10,12 +10,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evalkit.runs import Problem
-    from evalkit_services_server.listings import ShownScore
 
 SMALLEST_TAG = 20
 """Number of examples from which a tag of a private dataset has a score."""
@@ -51,25 +49,6 @@ def round_score(value: float | None) -> float | None:
         return value
     digits = _DIGITS - 1 - math.floor(math.log10(abs(value)))
     return round(value, min(_DIGITS, digits))
-
-
-def withhold_scores(scores: Iterable[ShownScore]) -> list[ShownScore]:
-    """Return scores as they are shown of a private dataset.
-
-    Tags of few examples are left out. The others have rounded numbers, and no
-    reason, as it may quote an example.
-    """
-    return [
-        replace(
-            score,
-            value=round_score(score.value),
-            ci_low=round_score(score.ci_low),
-            ci_high=round_score(score.ci_high),
-            reason=score.reason and "withheld",
-        )
-        for score in scores
-        if not score.tag or score.n >= SMALLEST_TAG
-    ]
 
 
 def withhold_problems(problems: Iterable[Problem]) -> list[Problem]:

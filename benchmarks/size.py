@@ -128,9 +128,7 @@ def _modules(folder: Path) -> Iterator[Path]:
     for place, folders, names in os.walk(folder):
         # an environment is no part of the tree, and takes long to look through
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            if name.endswith(".py") and not name.startswith("."):
-                yield Path(place, name)
+        yield from (Path(place, name) for name in sorted(names) if name.endswith(".py"))
 
 
 def _python(folder: Path, *, tests: bool = False, data: bool = True) -> Size:

@@ -100,10 +100,7 @@ def read_job(predictions: Any) -> Job | None:
         return None
     given = local_path(file)
     path = path_beside(given, job_file_name(given.name))
-    found = read_beside(path, JobFigures)
-    if found is None:
-        return Job(path.name, None)
-    figures, content = found
+    figures, content = read_beside(path, JobFigures) or (None, b"")
     return Job(path.name, figures, hashlib.sha256(content).hexdigest())
 
 

@@ -88,7 +88,7 @@ def rescore(
         result, new = _rescored(parent, chosen, jobs, resolver, watchers, progress)
         result.responses_of = lambda: parent.responses
         kept = result.record.predictions.tables
-        result.tables = {name: parent.tables[name] for name in kept}
+        result.tables |= {name: parent.tables[name] for name in kept}
         result.record_time(started, time.time() - started)
         if moved := here.restore():
             result.record_warnings([moved])

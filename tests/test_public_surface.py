@@ -646,7 +646,6 @@ def test_tools_know_every_member() -> None:
         *(f"{name}.** -> evalkit_cli.commanding" for name in commands),
         "evalkit_services_server.** -> evalkit_cli.commanding",
         "evalkit_schemas_standard.command -> evalkit_cli.commanding",
-        "evalkit_schemas_standard.write_command -> evalkit_cli.commanding",
         "evalkit_benchmarks_peers.* -> evalkit_adapters_peers.*",
         "evalkit_commands_exchange.* -> evalkit_adapters_peers.*",
         "evalkit_commands_exchange.* -> evalkit_benchmarks_peers.*",

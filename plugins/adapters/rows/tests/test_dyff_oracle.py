@@ -13,7 +13,7 @@ from evalkit_adapters_rows import pipeline
 ADAPTERS = {
     *("Drop", "ExplodeCollections", "FlattenHierarchy", "Map", "Pipeline", "Rename"),
     *("Select", "TransformJSON", "create_pipeline", "transformjson"),
-    "twice:TransformJSON",
+    *("twice:TransformJSON", "FileUpload", "direct:EmbedIndex"),
 }
 BETTER = {
     # what is there in place of a defect: rows, or None for an error
@@ -49,6 +49,12 @@ BETTER = {
     "twice:TransformJSON-01": [{"x": ["p", "q"]}],
 }
 
+MORE: dict[str, Any] = {
+    # what Dyff refuses, or leaves out where an index is too short
+    "Map-15": [{"_index_": 1, "r": [{"i": 1}]}],
+    "direct:EmbedIndex-04": None,
+}
+
 
 def decoded(value: Any) -> Any:
     """Return a value of the oracle: bytes and NaN are written as objects there."""
@@ -68,10 +74,14 @@ def stages_of(case: dict[str, Any]) -> list[Any]:
     if case["adapter"] == "create_pipeline":
         stages: list[Any] = decoded(case["config"])
         return stages
-    kind = case["adapter"].removeprefix("twice:")
+    kind = case["adapter"].removeprefix("twice:").removeprefix("direct:")
     if not case["config_given"]:
         return [{"kind": kind}]
     return [{"kind": kind, "configuration": decoded(case["config"])}]
+
+
+def written(value: Any) -> str:
+    return json.dumps(value, default=lambda content: content.hex())
 
 
 def outcome(stages: list[Any], rows: list[Any]) -> tuple[str, Any, list[Any]]:
@@ -86,7 +96,7 @@ def outcome(stages: list[Any], rows: list[Any]) -> tuple[str, Any, list[Any]]:
             found.append(row)  # noqa: PERF402 - rows before an error count
     except EvalkitError:
         return "run", None, found
-    return "", json.dumps(found), found
+    return "", written(found), found
 
 
 @pytest.mark.known_result
@@ -94,21 +104,17 @@ def outcome(stages: list[Any], rows: list[Any]) -> tuple[str, Any, list[Any]]:
 def test_cases_of_dyff(oracles: Path) -> None:
     lines = (oracles / "dyff_adapters.jsonl").read_text(encoding="utf-8").splitlines()
     cases = [json.loads(line) for line in lines]
-    asked = [
-        case
-        for case in cases
-        if case["adapter"] in ADAPTERS and "FileUpload" not in str(case["config"])
-    ]
+    asked = [case for case in cases if case["adapter"] in ADAPTERS]
     wrong = []
     for case in asked:
         before = json.dumps(case["input"])
         stages, rows = stages_of(case), decoded(case["input"])
         phase, text, found = outcome(stages, rows)
-        if case.get("do_not_reproduce"):
-            better = BETTER[case["id"]]
+        if case.get("do_not_reproduce") or case["id"] in MORE:
+            better = {**BETTER, **MORE}[case["id"]]
             is_right = bool(phase) if better is None else found == better and not phase
         elif "output" in case:
-            is_right = text == json.dumps(decoded(case["output"]))
+            is_right = text == written(decoded(case["output"]))
         else:
             expected = case["error"]["phase"]
             rows_before = decoded(case.get("rows_before_error", []))

@@ -10,7 +10,6 @@ import pytest
 import evalkit
 from evalkit.errors import AdapterError, DataError, StorageError
 from evalkit_adapters_rows import Rows, paths, pipeline, read_pipeline
-from evalkit_adapters_rows import explode as explode_module
 from evalkit_adapters_rows.adapted_files import adapt_file
 
 DEEP = 10_000
@@ -242,16 +241,6 @@ def test_a_row_that_would_become_millions(stages: list[dict[str, Any]]) -> None:
     assert small == [{"a": 1, "b": 2}]
     assert isinstance(huge, AdapterError)
     assert "becomes more than 1,000,000 rows" in huge.problem
-
-
-def test_a_table_that_would_become_huge_goes_row_by_row(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    frame = pl.DataFrame({"a": [[1, 2]], "b": [[1, 2, 3]], "t": ["x" * 80]})
-    adapt = pipeline([explode("a")])
-    assert adapt.adapt_frame(frame) is not None
-    monkeypatch.setattr(explode_module, "_MOST_CELLS", 30)
-    assert adapt.adapt_frame(frame) is None
 
 
 @pytest.mark.slow

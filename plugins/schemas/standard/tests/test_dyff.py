@@ -55,14 +55,6 @@ def test_documents_are_those_of_dyff_and_are_read(oracles: Path) -> None:
     assert (made, refused) >= (45, 15)
 
 
-@pytest.mark.parametrize("key", ["arrowSchema", "jsonSchema", "dyffSchema"])
-def test_one_view_is_enough(key: str) -> None:
-    whole = MAKE["bare"](DyffDataSchema(components=NAMES)).model_dump()
-    whole["dyffSchema"] = {"components": NAMES}
-    found = DataSchema.model_validate({key: whole[key]})
-    assert arrow.decode_schema(found.arrowSchema).names == ["text", "label"]
-
-
 def test_an_arrow_schema_keeps_what_dyff_keeps_of_it() -> None:
     source = pa.schema([pa.field("v", pa.list_(pa.float32(), 3), nullable=False)])
     found = arrow.decode_schema(DataSchema.make_output_schema(source).arrowSchema)
@@ -71,15 +63,11 @@ def test_an_arrow_schema_keeps_what_dyff_keeps_of_it() -> None:
 
 OTHERS: dict[str, dict[str, Any]] = {
     "another field": {"arrowSchema": encoded(pa.schema([("x", pa.string())]))},
-    "another type": {
-        "arrowSchema": encoded(pa.schema([("label", pa.int8()), ("text", pa.string())]))
-    },
     "other components": {"dyffSchema": {"components": ["text.Text", "text.Tokens"]}},
     "no Arrow": {"arrowSchema": "zzz"},
     "no base64": {"arrowSchema": "!"},
     "no IPC": {"arrowSchema": "YWJj"},
     "unknown component": {"dyffSchema": {"components": ["text.Nope"]}},
-    "no view": {"arrowSchema": "", "jsonSchema": None, "dyffSchema": None},
 }
 
 

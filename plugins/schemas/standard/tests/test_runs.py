@@ -131,9 +131,3 @@ def test_what_a_run_writes_keeps_its_schemas_and_nothing_else(
 ) -> None:
     check_files(run)
     check_refusals(run, tmp_path)
-
-
-def test_the_texts_of_scores_are_those_of_their_declaration() -> None:
-    fields = named_schema("run.Score").model_fields
-    assert fields["se"].description == "Standard error."
-    assert str(fields["value"].description).startswith("In full precision;")

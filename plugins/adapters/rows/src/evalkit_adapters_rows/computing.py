@@ -19,8 +19,6 @@ from evalkit_adapters_rows.row_values import word_for
 if TYPE_CHECKING:
     import polars as pl
 
-_LARGEST_SUM = 2**62
-
 
 class Function(AdapterSettings, ABC):
     """A function of one value; its fields are its arguments."""
@@ -32,10 +30,6 @@ class Function(AdapterSettings, ABC):
     def of_values(self, values: Sequence[Any]) -> list[Any]:
         """Return the function of several values of JSON."""
         return [self.of_value(value) for value in values]
-
-    def of_column(self, column: pl.Series) -> pl.Series | None:
-        """Return the function of each value, none of which is null."""
-        return None
 
 
 class _OfTexts(Function, ABC):
@@ -78,12 +72,6 @@ class _OfTexts(Function, ABC):
         """Return the function of each text of a column."""
 
 
-def _is_text(column: pl.Series) -> bool:
-    import polars as pl
-
-    return column.dtype == pl.String
-
-
 class FindAll(_OfTexts):
     """All matches of a pattern; of its groups where it has some."""
 
@@ -92,10 +80,6 @@ class FindAll(_OfTexts):
     def of_texts(self, column: pl.Series) -> list[Any]:
         """Return it for several texts."""
         return self._compiled.find_all(column).to_list()
-
-    def of_column(self, column: pl.Series) -> pl.Series | None:
-        """Return it for each value, or None to go one by one."""
-        return self._compiled.find_all(column) if _is_text(column) else None
 
 
 class Search(_OfTexts):
@@ -120,12 +104,6 @@ class Search(_OfTexts):
             value if is_match else deepcopy(self.default)
             for value, is_match in zip(found, matched, strict=True)
         ]
-
-    def of_column(self, column: pl.Series) -> pl.Series | None:
-        """Return it for each value, or None to go one by one."""
-        if not _is_text(column) or not isinstance(self.default, str | None):
-            return None
-        return self._compiled.search(column, self._number, self.default)
 
 
 class Split(_OfTexts):
@@ -165,12 +143,6 @@ class Substitute(_OfTexts):
         """Return it for several texts."""
         return self._compiled.substitute(column, self._replacement, self.count)
 
-    def of_column(self, column: pl.Series) -> pl.Series | None:
-        """Return it for each value, or None to go one by one."""
-        if not _is_text(column) or self.count:
-            return None
-        return column.str.replace_all(self._compiled.text, self._replacement)
-
 
 class Join(Function):
     """The texts of a list as one text."""
@@ -184,14 +156,6 @@ class Join(Function):
         ):
             raise AdapterError("join takes a list of texts")
         return self.separator.join(value)
-
-    def of_column(self, column: pl.Series) -> pl.Series | None:
-        """Return it for each value, or None to go one by one."""
-        import polars as pl
-
-        if column.dtype != pl.List(pl.String) or _holds_null(column):
-            return None
-        return column.list.join(self.separator)
 
 
 class AsList(Function):
@@ -221,28 +185,6 @@ class Reduce(Function):
                     else ("".join(value) if kind is str else reduce(add, value))
                 )
         raise AdapterError("reduce takes a list of numbers, of texts or of lists")
-
-    def of_column(self, column: pl.Series) -> pl.Series | None:
-        """Return it for each value, or None to go one by one."""
-        import polars as pl
-
-        if _holds_null(column) or (column.list.len() == 0).any():
-            return None
-        if column.dtype == pl.List(pl.String):
-            return column.list.join("")
-        if column.dtype != pl.List(pl.Int64):
-            return None
-        sizes = column.list.eval(pl.element().cast(pl.Float64).abs()).list.sum()
-        return column.list.sum() if (sizes < _LARGEST_SUM).all() else None
-
-
-def _holds_null(column: pl.Series) -> bool:
-    """Tell whether a list holds null; True for what is no list."""
-    import polars as pl
-
-    if not isinstance(column.dtype, pl.List):
-        return True
-    return bool(column.list.eval(pl.element().is_null()).list.any().any())
 
 
 FUNCTIONS: dict[str, type[Function]] = {

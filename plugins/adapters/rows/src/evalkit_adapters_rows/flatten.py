@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
 from evalkit.errors import AdapterError
 from evalkit_adapters_rows import AdapterSettings
-from evalkit_adapters_rows.frames import table_of
 from evalkit_adapters_rows.row_values import missing, object_row
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 class FlattenHierarchy:
@@ -82,29 +78,3 @@ class FlattenHierarchy:
             else:
                 inner = [((*path, key), each) for key, each in value.items()]
                 waiting.extend(reversed(inner))
-
-    def adapt_frame(self, frame: pl.DataFrame) -> pl.DataFrame | None:
-        """Return the table with its structs opened, or None to go row by row."""
-        import polars as pl
-
-        names = frame.columns if self.names is None else self.names
-        if not {*names} <= {*frame.columns}:
-            return None
-        flat = [frame[name] for name in frame.columns if name not in names]
-        for name in names:
-            waiting: list[tuple[tuple[str, ...], pl.Series]]
-            waiting = [((name,), frame[name])]
-            while waiting:
-                path, column = waiting.pop()
-                is_deep = self.depth is not None and len(path) > self.depth
-                if not isinstance(column.dtype, pl.Struct) or is_deep:
-                    new = ".".join(path) if self.has_prefix else path[-1]
-                    flat.append(column.alias(new))
-                    continue
-                if column.null_count() or not column.dtype.fields:
-                    return None
-                opened = column.struct.unnest().get_columns()
-                inner = [((*path, field.name), field) for field in opened]
-                waiting.extend(reversed(inner))
-        names_of_all = [column.name for column in flat]
-        return table_of(flat) if len({*names_of_all}) == len(flat) else None

@@ -77,6 +77,11 @@ class Stage:
         except AdapterError as error:
             raise self._placed(error, number) from error
 
+    @property
+    def is_last(self) -> bool:
+        """Whether no adapter may stand behind it."""
+        return bool(getattr(self.adapter.plugin, "is_last", False))
+
     def _placed(self, error: AdapterError, row: int) -> AdapterError:
         return AdapterError(
             error.problem, field=error.field, stage=self.number, kind=self.kind, row=row
@@ -103,7 +108,11 @@ def bind_stages(
             f"a pipeline must be a list of adapters, is {shorten(stages)}"
         )
     for number, written in enumerate(stages, start=1):
-        yield _bind_stage(number, written, registry)
+        stage = _bind_stage(number, written, registry)
+        if stage.is_last and number < len(stages):
+            problem = f"{stage.kind} must be the last adapter of a pipeline"
+            raise AdapterError(problem, stage=number, kind=stage.kind)
+        yield stage
 
 
 def _bind_stage(number: int, written: Any, registry: Registry) -> Stage:

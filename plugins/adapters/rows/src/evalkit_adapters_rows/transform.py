@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from pydantic import ConfigDict, RootModel, ValidationError
 
 from evalkit.errors import AdapterError
 from evalkit_adapters_rows.computing import FUNCTIONS, Function
-from evalkit_adapters_rows.frames import select_many, select_one, table_of, unnamed
 from evalkit_adapters_rows.paths import Path, PathError, read_path
-
-if TYPE_CHECKING:
-    import polars as pl
 
 COMPUTE = "$compute"
 
@@ -59,7 +54,7 @@ class TransformJSON:
         model_config = ConfigDict(frozen=True)
 
     def __init__(self, parameters: Parameters) -> None:
-        self.template = _read_template(parameters.root, "$")
+        self.template = read_template(parameters.root, "$")
 
     def adapt_row(self, row: Any) -> Iterator[Any]:
         """Yield what the template makes of the row."""
@@ -74,19 +69,6 @@ class TransformJSON:
             return [[made] for made in self.template.of_rows(rows)]
         except PathError as error:
             raise AdapterError(str(error)) from error
-
-    def adapt_frame(self, frame: pl.DataFrame) -> pl.DataFrame | None:
-        """Return what the template makes of the table, or None to go row by row."""
-        if not isinstance(self.template, Object) or not self.template.fields:
-            return None
-        rows = frame.to_struct("row")
-        columns = []
-        for name, field in self.template.fields.items():
-            found = field.of_column(rows)
-            if found is None:
-                return None
-            columns.append(found.alias(name))
-        return table_of(columns)
 
 
 class Node:
@@ -111,23 +93,6 @@ class Literal(Node):
         """Return the value; a list or an object anew, as each row may be changed."""
         return deepcopy(self.value)
 
-    def of_column(self, rows: pl.Series) -> pl.Series | None:
-        """Return the value for every row, or None where a column would change it."""
-        import polars as pl
-
-        try:
-            column = pl.Series([self.value])
-        # polars has one class of errors for each place of its code
-        except Exception:
-            return None
-        if _as_json(column.to_list()) != _as_json([self.value]):
-            return None
-        return column.new_from_index(0, len(rows))
-
-
-def _as_json(value: Any) -> str:
-    return json.dumps(value, default=repr)
-
 
 @dataclass(frozen=True)
 class Selected(Node):
@@ -150,10 +115,6 @@ class Selected(Node):
             field=self.path.text,
         )
 
-    def of_column(self, rows: pl.Series) -> pl.Series | None:
-        """Return the value of each row, or None to go row by row."""
-        return select_one(rows, self.path.steps)
-
 
 @dataclass(frozen=True)
 class SelectedList(Node):
@@ -165,10 +126,6 @@ class SelectedList(Node):
         """Return the values."""
         return self.path.matches(row)
 
-    def of_column(self, rows: pl.Series) -> pl.Series | None:
-        """Return the values of each row, or None to go row by row."""
-        return select_many(rows, self.path.steps)
-
 
 @dataclass(frozen=True)
 class Items(Node):
@@ -179,10 +136,6 @@ class Items(Node):
     def of_row(self, row: Any) -> list[Any]:
         """Return a list of what each makes of the row."""
         return [each.of_row(row) for each in self.items]
-
-    def of_column(self, rows: pl.Series) -> pl.Series | None:
-        """Return None: lists are built row by row."""
-        return None
 
 
 @dataclass(frozen=True)
@@ -202,16 +155,6 @@ class Object(Node):
             return [{} for _ in rows]
         found = zip(*columns, strict=True)
         return [dict(zip(self.fields, values, strict=True)) for values in found]
-
-    def of_column(self, rows: pl.Series) -> pl.Series | None:
-        """Return a struct of each row, or None to go row by row."""
-        columns = []
-        for name, each in self.fields.items():
-            column = each.of_column(rows)
-            if column is None:
-                return None
-            columns.append(column.alias(name))
-        return table_of(columns).to_struct() if columns else None
 
 
 @dataclass(frozen=True)
@@ -234,30 +177,17 @@ class Computed(Node):
                 values = step.of_rows(values)
         return values
 
-    def of_column(self, rows: pl.Series) -> pl.Series | None:
-        """Return what the last step gives for each row, or None to go row by row."""
-        column: pl.Series | None = rows
-        for step in self.steps:
-            if column is None:
-                return None
-            if not isinstance(step, Function):
-                column = step.of_column(column)
-            else:
-                given = unnamed(column)
-                column = None if given.null_count() else step.of_column(given)
-        return column
-
 
 Template: TypeAlias = Literal | Selected | SelectedList | Items | Object | Computed
 
 
-def _read_template(written: Any, place: str) -> Template:
+def read_template(written: Any, place: str) -> Template:
     """Read a template, or a part of it at a place."""
     if isinstance(written, str):
         return _read_text(written, place)
     if isinstance(written, list):
         items = [
-            _read_template(each, f"{place}[{number}]")
+            read_template(each, f"{place}[{number}]")
             for number, each in enumerate(written)
         ]
         values = [each.value for each in items if isinstance(each, Literal)]
@@ -267,7 +197,7 @@ def _read_template(written: Any, place: str) -> Template:
             return _read_computed(written, place)
         return Object(
             {
-                _read_key(key, place): _read_template(each, f"{place}.{key}")
+                _read_key(key, place): read_template(each, f"{place}.{key}")
                 for key, each in written.items()
             }
         )

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from evalkit_schemas_standard.scalars import UInt32 as UInt32
     from evalkit_schemas_standard.scalars import UInt64 as UInt64
     from evalkit_schemas_standard.scalars import Unit as Unit
-    from evalkit_schemas_standard.to_models import (
+    from evalkit_schemas_standard.sources import (
         model_from_json_schema as model_from_json_schema,
     )
     from evalkit_schemas_standard.values import arrow_table as arrow_table

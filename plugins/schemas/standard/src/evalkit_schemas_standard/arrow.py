@@ -22,7 +22,7 @@ from evalkit_schemas_standard.documents import (
 from evalkit_schemas_standard.field_names import DEFINED
 from evalkit_schemas_standard.from_models import json_schema
 from evalkit_schemas_standard.scalars import ANY_ZONE, MORE, NO_ZONE
-from evalkit_schemas_standard.to_models import model_of
+from evalkit_schemas_standard.sources import model_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

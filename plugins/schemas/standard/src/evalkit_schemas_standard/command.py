@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from evalkit_cli.commanding import (
+    InputFile,
     draw,
     echo,
     echo_json,
@@ -16,12 +17,20 @@ from evalkit_cli.commanding import (
     json_option,
     plugin_output_to_stderr,
 )
-from evalkit_schemas_standard.write_command import verify_command, write_command
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from evalkit import Violation
+
+
+_schema_option = click.option(
+    "--schema",
+    "names",
+    multiple=True,
+    required=True,
+    help="What every row must keep; repeatable, for the product of several.",
+)
 
 
 @click.group("schema")
@@ -103,10 +112,6 @@ def show_command(names: tuple[str, ...], view: str) -> None:
         echo_lines(text)
 
 
-schema_command.add_command(write_command)
-schema_command.add_command(verify_command)
-
-
 class _Report(NamedTuple):
     """What a check found."""
 
@@ -122,13 +127,7 @@ class _Report(NamedTuple):
 
 @schema_command.command("check")
 @click.argument("name", metavar="FILE", type=click.Path())
-@click.option(
-    "--schema",
-    "names",
-    multiple=True,
-    required=True,
-    help="What every row must keep; repeatable, for the product of several.",
-)
+@_schema_option
 @click.option(
     "-n",
     "--limit",
@@ -218,3 +217,98 @@ def _print(file: Path, report: _Report, first: list[str]) -> None:
         if report.failed
         else f"{checked} checked: ok"
     )
+
+
+@schema_command.command("write")
+@click.argument("files", nargs=-1, required=True, type=InputFile(dir_okay=True))
+@click.option(
+    "-o",
+    "--out",
+    "folder",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Folder to write.",
+)
+@_schema_option
+@click.option(
+    "--partition-by",
+    multiple=True,
+    metavar="FIELD",
+    help="Give each value of the field a folder of its own; repeatable.",
+)
+@click.option(
+    "--id",
+    "id_fields",
+    multiple=True,
+    metavar="FIELD",
+    help="Refuse rows with the same value; repeatable, for the combination.",
+)
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(["parquet", "arrow"]),
+    default="parquet",
+    show_default=True,
+    help="Format of the files.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the data set that is there.")
+@json_option
+def write_command(
+    files: tuple[Path, ...],
+    folder: Path,
+    names: tuple[str, ...],
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Write the rows of files as a data set, with a manifest.
+
+    \b
+    Examples:
+      evalkit schema write gold.jsonl -o gold --schema tasks/nli:Input --id uid
+      evalkit schema write a.csv b.csv -o ab --schema my.py:Row --partition-by lang
+
+    FILES are JSON lines, CSV, TSV, Parquet, Arrow or data sets. Nothing is written
+    where a row breaks the schema. `evalkit eval --data FOLDER` reads the folder.
+    """  # noqa: D301 - click reads the backspace
+    from evalkit.catalog import data_path
+    from evalkit.places import is_remote, uri_of
+    from evalkit.reporting import count_of
+    from evalkit_schemas_standard.folders import leftovers
+    from evalkit_schemas_standard.references import find_schema
+    from evalkit_schemas_standard.writing import write_files
+
+    if is_remote(str(folder)):
+        raise click.UsageError(
+            f"{uri_of(folder)}: data sets are written to folders of this machine; "
+            "copy the folder to the store."
+        )
+    with plugin_output_to_stderr():
+        manifest = write_files(
+            [data_path(file) for file in files],
+            folder,
+            find_schema(names),
+            schema_name=", ".join(names),
+            **options,
+        )
+    for path in leftovers(folder):
+        echo(f"{path}: is of a write that did not end, or still runs", err=True)
+    if as_json:
+        echo_json(manifest.model_dump(mode="json"))
+        return
+    ids = ", ".join(options["id_fields"])
+    checked = f"{ids} unique" if ids else "ids not checked"
+    rows = count_of(manifest.rows, "row")
+    written = count_of(len(manifest.files), "file")
+    echo(f"{rows} in {written} written to {folder}; {checked}")
+
+
+@schema_command.command("verify")
+@click.argument("folder", type=click.Path(path_type=Path))
+def verify_command(folder: Path) -> None:
+    """Compare the files of a data set with its manifest, by SHA-256."""
+    from evalkit.reporting import count_of
+    from evalkit_schemas_standard.writing import verify_data_set
+
+    manifest = verify_data_set(folder)
+    files = count_of(len(manifest.files), "file")
+    echo(f"{count_of(manifest.rows, 'row')} in {files}: as written")

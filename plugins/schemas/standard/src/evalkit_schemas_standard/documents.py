@@ -369,6 +369,8 @@ class _Reader:
         if document.get("format") in FORMATS:
             found["format"] = document["format"]
         if "enum" in document or "const" in document:
+            if len({_TYPES.get(type(each)) for each in _values(document)} | {name}) > 1:
+                raise SchemaError(f"{place}: allowed values are no {name}s")
             # Python takes Literal[1, 2] for Literal[2, 1]
             found["enum"] = sorted(dict.fromkeys(_values(document)))
             nullable = nullable and None in document.get("enum", [None])

@@ -38,8 +38,6 @@ from pydantic_core import core_schema
 
 from evalkit.errors import SchemaError
 from evalkit_schemas_standard import arrow as arrow
-from evalkit_schemas_standard.documents import Document, kind_of, normal, plain_of
-from evalkit_schemas_standard.from_models import json_schema
 from evalkit_schemas_standard.models import (
     Item,
     ResponseItem,
@@ -49,7 +47,6 @@ from evalkit_schemas_standard.models import (
 )
 from evalkit_schemas_standard.products import Part, model_of
 from evalkit_schemas_standard.scalars import FLOATS, INTEGERS, Stored
-from evalkit_schemas_standard.to_models import model_from_json_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -89,10 +86,7 @@ class DyffDataSchema(BaseModel):
 
 
 class DataSchema(BaseModel):
-    """A schema in three views, of which one is enough.
-
-    `arrowSchema` is filled where it is not given. Views that are given must describe
-    the same fields; `dyffSchema` may be of the rows or of single responses.
+    """A schema in three views.
 
     Attributes:
         arrowSchema: The Arrow schema, as `arrow.encode_schema` writes it.
@@ -102,7 +96,7 @@ class DataSchema(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    arrowSchema: str = ""  # noqa: N815 - Dyff's name
+    arrowSchema: str  # noqa: N815 - Dyff's name
     dyffSchema: DyffDataSchema | None = None  # noqa: N815 - Dyff's name
     jsonSchema: dict[str, Any] | None = None  # noqa: N815 - Dyff's name
 
@@ -146,38 +140,23 @@ class DataSchema(BaseModel):
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
-        """Fill the Arrow schema, and refuse views that contradict each other."""
-        given = {}
-        if self.arrowSchema:
-            read = arrow.model_from_arrow(arrow.decode_schema(self.arrowSchema))
-            given["arrowSchema"] = [_columns(json_schema(read))]
+        """Refuse views that do not name the same fields."""
+        schema = arrow.decode_schema(self.arrowSchema)
+        agreeing = {"jsonSchema": True, "dyffSchema": True}
         if self.jsonSchema is not None:
-            given["jsonSchema"] = [_columns(normal(self.jsonSchema))]
+            fields = {*self.jsonSchema.get("properties", {})}
+            agreeing["jsonSchema"] = fields == {*schema.names}
         if self.dyffSchema is not None:
             made = self.dyffSchema.model_type()
-            given["dyffSchema"] = [
-                _columns(normal(_json(_row_model(made, rows))))
-                for rows in get_args(DyffRows)
-            ]
-        if not given:
-            raise SchemaError(
-                "a schema needs arrowSchema, dyffSchema or jsonSchema, and has none"
-            )
-        first, *others = given
-        for other in others:
-            if not any(each in given[other] for each in given[first]):
+            views = [_schema_of(_row_model(made, rows)) for rows in get_args(DyffRows)]
+            agreeing["dyffSchema"] = any(schema.equals(view) for view in views)
+        for name, agrees in agreeing.items():
+            if not agrees:
                 raise SchemaError(
-                    f"{first} and {other} contradict each other: the one has "
-                    f"{given[first][0]}, the other {given[other][0]}"
+                    f"arrowSchema and {name} contradict each other: arrowSchema has "
+                    f"{', '.join(f'{field.name}: {field.type}' for field in schema)}"
                 )
-        if not self.arrowSchema:
-            self.arrowSchema = arrow.encode_schema(self._arrow())
         return self
-
-    def _arrow(self) -> pa.Schema:
-        if self.dyffSchema is not None and self.jsonSchema is None:
-            return _schema_of(self.dyffSchema.model_type())
-        return arrow.arrow_schema(model_from_json_schema(self.jsonSchema or {}))
 
 
 def _views(source: Source, rows: DyffRows) -> DataSchema:
@@ -193,7 +172,7 @@ def _views(source: Source, rows: DyffRows) -> DataSchema:
 class _Plain(GenerateJsonSchema):
     """Pydantic's own, without the bounds that a type of integers has."""
 
-    def int_schema(self, schema: core_schema.IntSchema) -> Document:
+    def int_schema(self, schema: core_schema.IntSchema) -> dict[str, Any]:
         """Leave out the bounds of the type."""
         bounds = {limit for limits in INTEGERS.values() for limit in limits if limit}
         found = super().int_schema(schema)
@@ -202,20 +181,8 @@ class _Plain(GenerateJsonSchema):
         }
 
 
-def _json(model: type[BaseModel]) -> Document:
+def _json(model: type[BaseModel]) -> dict[str, Any]:
     return model.model_json_schema(schema_generator=_Plain)
-
-
-def _columns(document: Document) -> Any:
-    """Return fields by name, without what Dyff does not tell: order, rules, nulls."""
-    plain = plain_of(document)[0]
-    if "properties" in plain:
-        return {name: _columns(part) for name, part in plain["properties"].items()}
-    if "items" in plain:
-        return [_columns(plain["items"])]
-    kind = kind_of(plain)
-    alike = {"uuid": "bytes"} | dict.fromkeys(INTEGERS, "integer")
-    return (alike | dict.fromkeys(FLOATS, "number")).get(kind, kind)
 
 
 def to_dyff_arrow(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 from types import NoneType
 from typing import (
     Annotated,
@@ -24,13 +22,13 @@ from evalkit_schemas_standard.scalars import Int64, UInt32, UInt64
 
 def _score_model() -> type[SchemaModel]:
     """Return a model with the columns of `scores.parquet`, as core declares them."""
-    texts = _descriptions(StoredScore)
     columns: dict[str, Any] = {}
     for name, hint in get_type_hints(StoredScore, include_extras=True).items():
         kind, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-        stated = [mark for mark in marks if isinstance(mark, dict)]
-        rules = {key: rule for mark in stated for key, rule in mark.items()}
-        columns[name] = (_annotation(kind, rules), Field(description=texts.get(name)))
+        rules = {
+            k: v for mark in marks if isinstance(mark, dict) for k, v in mark.items()
+        }
+        columns[name] = (_annotation(kind, rules), ...)
     return create_model(
         "Score",
         __base__=SchemaModel,
@@ -42,35 +40,13 @@ def _score_model() -> type[SchemaModel]:
 
 def _annotation(kind: Any, rules: dict[str, Any]) -> Any:
     """Return the annotation of a column from its type and its rules of JSON Schema."""
-    choices: Any = Literal
     plain = next(each for each in (get_args(kind) or (kind,)) if each is not NoneType)
+    names = {"pattern": "pattern", "ge": "minimum", "le": "maximum"}
+    own = {name: rules[word] for name, word in names.items() if word in rules}
+    found: Any = Annotated[Int64 if plain is int else plain, Field(**own)]
     if "enum" in rules:
-        found: Any = choices[tuple(rules["enum"])]
-    else:
-        found = Annotated[
-            Int64 if plain is int else plain,
-            Field(
-                pattern=rules.get("pattern"),
-                ge=rules.get("minimum"),
-                le=rules.get("maximum"),
-            ),
-        ]
+        found = Literal[tuple(rules["enum"])]
     return found | None if plain is not kind else found
-
-
-def _descriptions(model: type) -> dict[str, str]:
-    """Return the texts below the fields of a class."""
-    [body] = ast.parse(inspect.getsource(model)).body
-    assert isinstance(body, ast.ClassDef)
-    return {
-        field.target.id: " ".join(text.value.value.split())
-        for field, text in zip(body.body, body.body[1:], strict=False)
-        if isinstance(field, ast.AnnAssign)
-        and isinstance(field.target, ast.Name)
-        and isinstance(text, ast.Expr)
-        and isinstance(text.value, ast.Constant)
-        and isinstance(text.value.value, str)
-    }
 
 
 Score = _score_model()

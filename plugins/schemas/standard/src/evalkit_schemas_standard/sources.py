@@ -1,19 +1,28 @@
-"""Schemas as source code: classes of pydantic that can be copied into a module."""
+"""Schemas as source code of pydantic, which can be copied, and as its classes."""
 
 from __future__ import annotations
 
 import json
 import keyword
 import re
-from collections.abc import Iterator, Mapping, Set
-from typing import Any
+from collections.abc import Container, Iterator, Mapping
+from itertools import count
+from typing import Annotated, Any
 
-from pydantic import BaseModel
+from pydantic import (
+    BaseModel,
+    PydanticUserError,
+    TypeAdapter,
+    ValidationError,
+)
+from pydantic_core import SchemaError as PydanticSchemaError
 
+from evalkit.errors import SchemaError
 from evalkit_schemas_standard.documents import (
     Document,
     fields_of,
     kind_of,
+    normal,
     plain_of,
     rules_of,
     zone_of,
@@ -27,7 +36,6 @@ from evalkit_schemas_standard.scalars import (
     MORE,
     NO_ZONE,
 )
-from evalkit_schemas_standard.to_models import python_name
 
 _SIZED = {
     kind: kind.capitalize().replace("Uint", "UInt") for kind in (*INTEGERS, *FLOATS)
@@ -62,13 +70,68 @@ _USED = {
 """Names that annotations need, which a field of the class would hide."""
 
 
+_TAKEN = frozenset(dir(BaseModel))
+
+
 def model_source(model: type[BaseModel]) -> str:
     """Return a schema as source code."""
-    document = json_schema(model)
-    writer = _Writer({*_field_names(document)})
-    writer.write_class(document, model.__name__)
-    body = "\n\n\n".join(writer.classes)
-    return f"{_imports(body)}\n\n\n{body}"
+    return _Writer(json_schema(model), model.__name__).source
+
+
+def model_from_json_schema(document: Document, name: str = "Row") -> type[BaseModel]:
+    """Make a model of a JSON Schema document.
+
+    Of a document that `json_schema` made, it has the same identity. In another one an
+    integer has 64 bits; a property that is neither required nor has a default may be
+    null. Formats other than those of dates, times, durations, UUIDs and bytes are
+    notes, as the specification has it.
+
+    Args:
+        document: A document whose root is an object with properties; references are
+            followed inside of it.
+        name: Name of the class, where the document has no title.
+
+    Raises:
+        SchemaError: A keyword says what no column can, such as `oneOf` of two types;
+            the message names the place in the document.
+    """
+    return model_of(normal(document), name)
+
+
+def model_of(document: Document, name: str) -> type[BaseModel]:
+    """Make the class that the source code of a document in the one form defines."""
+    writer = _Writer(document, name)
+    space: dict[str, Any] = {"__name__": __name__}
+    title = document.get("title") or name
+    try:
+        # all that comes from the document stands there as a literal or an identifier
+        code = compile(writer.source, "<schema>", "exec", dont_inherit=True)
+        exec(code, space)
+    except (PydanticUserError, PydanticSchemaError, TypeError, ValueError) as error:
+        raise SchemaError(f"{title}: pydantic cannot build it: {error}") from error
+    model: type[BaseModel] = space[writer.name]
+    for column, field in model.model_fields.items():
+        if not (field.is_required() or field.default is None):
+            try:
+                annotation: Any = Annotated[(field.annotation, *field.metadata, None)]
+                TypeAdapter(annotation).validate_python(field.default)
+            except ValidationError as error:
+                where = f"{title}.{field.alias or column}"
+                raise SchemaError(
+                    f"{where}: its default is no value of it: {error}"
+                ) from error
+    return model
+
+
+def _python_name(name: str, number: int, taken: Container[str]) -> str:
+    """Return the attribute of a field: its name, where Python and pydantic take it."""
+    wanted = name + "_" if keyword.iskeyword(name) else name
+    is_python = wanted.isidentifier() and wanted.isascii()
+    if not is_python or wanted in _TAKEN or wanted.startswith(("_", "model_")):
+        wanted = f"field_{number}"
+    while wanted in taken:
+        wanted += "_"
+    return wanted
 
 
 def _imports(body: str) -> str:
@@ -90,55 +153,47 @@ def _field_names(document: Any) -> Iterator[str]:
 
 
 class _Writer:
-    """Writes classes, those that others hold first.
+    """Writes the class of a document, and before it those that it holds."""
 
-    Args:
-        field_names: Names of all fields, which would hide a class of the same name.
-    """
+    def __init__(self, document: Document, name: str) -> None:
+        self._fields = {*_field_names(document)}
+        self._bodies: dict[str, str] = {}
+        self.name = self._class(document, name)
+        body = "\n\n\n".join(self._bodies.values())
+        self.source = f"{_imports(body)}\n\n\n{body}"
 
-    def __init__(self, field_names: Set[str]) -> None:
-        self._field_names = field_names
-        self.classes: list[str] = []
-        self._names: dict[str, str] = {}
-
-    def write_class(self, document: Document, name: str) -> str:
+    def _class(self, document: Document, name: str) -> str:
         """Write a class once; return its name."""
-        wanted, more = document.get("title") or name, document.get(MORE, {})
-        name = wanted if wanted.isidentifier() else name
-        lines = []
+        more = document.get(MORE, {})
+        title = document.get("title") or name
+        name = title if title.isidentifier() and title.isascii() else name
         # beside a field `description` is the field's
-        whole = document if "$schema" in document else more
-        if whole.get("description"):
-            lines.append(f"    {_text(whole['description'])}")
+        described = (document if "$schema" in document else more).get("description")
         is_closed = document.get("additionalProperties") is False
         settings = {
-            "title": _text(wanted) if wanted != name else None,
             "extra": '"forbid"' if is_closed else None,
             "strict": "True" if more.get("strict") else None,
         }
-        if any(settings.values()):
-            lines.append(f"    model_config = ConfigDict({_keywords(settings)})")
-        lines += _checks(document)
+        lines = _checks(document)
         taken: set[str] = set()
         for number, (column, part, required) in enumerate(fields_of(document)):
-            hidden = {*taken, *_USED, *self._names}
-            attribute = python_name(column, number, hidden)
+            attribute = _python_name(column, number, taken | _USED | {*self._bodies})
             taken.add(attribute)
             lines += _checks(plain_of(part)[0]) if "properties" not in part else []
             lines.append(f"    {self._member(column, part, required, attribute)}")
-        return self._add(name, "\n".join(lines or ["    pass"]))
-
-    def _add(self, name: str, body: str) -> str:
-        free, number = name, 2
-        while (
-            self._names.get(free, body) != body
-            or keyword.iskeyword(free)
-            or free in self._field_names
-        ):
-            free, number = f"{name}{number}", number + 1
-        if free not in self._names:
-            self._names[free] = body
-            self.classes.append(f"class {free}(BaseModel):\n{body}")
+        for number in count(1):
+            free = f"{name}{number}" if number > 1 else name
+            own = {"title": _text(title) if title != free else None, **settings}
+            config = f"    model_config = ConfigDict({_keywords(own)})"
+            head = [f"    {_text(described)}"] if described else []
+            head += [config] if any(own.values()) else []
+            body = "\n".join(
+                [f"class {free}(BaseModel):", *(head + lines or ["    pass"])]
+            )
+            is_taken = keyword.iskeyword(free) or free in self._fields | _USED
+            if self._bodies.get(free, body) == body and not is_taken:
+                self._bodies[free] = body
+                break
         return free
 
     def _member(
@@ -186,7 +241,7 @@ class _Writer:
         if "enum" in plain:
             return f"Literal[{', '.join(map(repr, plain['enum']))}]"
         if kind == "struct":
-            return self.write_class(plain, name)
+            return self._class(plain, name)
         if kind == "list":
             inner = self._annotation(plain["items"], name)
             return f"set[{inner}]" if plain.get("uniqueItems") else f"list[{inner}]"
@@ -218,7 +273,8 @@ def _value(kind: str, key: str, value: Any) -> str:
 
 
 def _text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    is_sound = value.isprintable() or value.isascii()
+    return json.dumps(value, ensure_ascii=False) if is_sound else repr(value)
 
 
 def _keywords(values: Mapping[str, str | None]) -> str:

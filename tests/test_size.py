@@ -17,7 +17,7 @@ LINES = {
     "core": 31_247,
     "cli": 12_490,
     "core + cli + plugins": 116_621,
-    "tests": 103_438 + 2_640,  # and those of services/server
+    "tests": 103_290 + 2_640,  # and those of services/server
     "examples": 382,
     "benchmarks": 8_041 + 601,  # and those of services/server
     "data": 858,

@@ -233,6 +233,8 @@ def _read_generate(given: str | None) -> dict[str, Any] | None:
             )
         name = name.strip()
         found[name] = _read_stop(value) if name == "stop" else value
+        if value == "none":  # which leaves it to the model
+            found[name] = None
     return found
 
 

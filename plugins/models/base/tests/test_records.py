@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import evalkit
+from evalkit_adapters_rows import Rows as MappedRows
 from evalkit_models_base import (
     Asked,
     Completion,
@@ -230,3 +231,45 @@ def test_inputs_of_a_model_without_prompts_are_on_record(rows: Rows) -> None:
     assert record["replication"].to_list() == ["1"] * 12 + ["2"] * 12
     first = json.loads(record["request"][0])
     assert first == {"uid": "0", "statement": "text 0"}
+
+
+def test_seeds_differ_by_trial_and_repetition(rows: Rows, scripted: Any) -> None:
+    shots = [{"statement": f"shot {n}", "answer": "neutral"} for n in range(6)]
+    prompt = {**PROMPT, "shots": {"examples": shots, "count": 2, "draw": "random"}}
+    prompt |= {"generate": {"seed": 7}, "trials": 2, "replications": 2}
+    model = scripted(lambda text: "neutral")
+    found = ask(rows[:1], model, prompt)
+    assert [each.seed for each in model.asked] == [7, 8, 9, 10]
+    assert found.requests["replication"].to_list() == ["1.1", "1.2", "2.1", "2.2"]
+    assert found.requests["digest"].n_unique() == 4
+
+
+def test_a_temperature_may_be_left_to_the_model(rows: Rows, scripted: Any) -> None:
+    model = scripted(lambda text: "neutral")
+    ask(rows[:1], model, {**PROMPT, "generate": {"temperature": None}})
+    assert model.asked[0].temperature is None
+    ask(rows[:1], model)
+    assert model.asked[1].temperature == 0.0
+
+
+def test_a_file_of_shots_is_read_as_the_data_are(
+    rows: Rows, scripted: Any, tmp_path: Path
+) -> None:
+    for name, texts in (("data", ["a", "b"]), ("shots", ["c", "d"])):
+        lines = [
+            json.dumps({"uid": f"{name} {text}", "text": text, "label": "neutral"})
+            for text in texts
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
+    source = {"source": str(tmp_path / "shots.jsonl"), "count": 1, "draw": "first"}
+    model = scripted(lambda text: "neutral")
+    given: dict[str, Any] = {
+        "data": tmp_path / "data.jsonl",
+        "rows": MappedRows(map={"statement": "text"}),
+    }
+    prompt = {**PROMPT, "shots": source}
+    predict(task="sentiment", model=model, prompt=prompt, **given)
+    assert [each.prompt for each in model.asked] == [
+        "c\nLabel: neutral\n\na\nLabel:",
+        "c\nLabel: neutral\n\nb\nLabel:",
+    ]

@@ -119,24 +119,46 @@ def predict_command(
         return
     assert out is not None
     from evalkit_commands_predict.places import places_of_answers
-    from evalkit_models_base import predict
 
-    found = []
     with plugin_output_to_stderr(), watched(quiet) as progress:
         places = places_of_answers(models, names, out, overwrite=overwrite)
-        for place in places:
-            limits = {"asked": asked["asked"], "progress": progress}
-            found.append(predict(place.dataset, place.model, **chosen, **limits))
-        for place, predicted in zip(places, found, strict=True):
-            if len(places) > 1:
-                place.file.parent.mkdir(parents=True, exist_ok=True)
-            predicted.save(place.file, overwrite=overwrite)
-    said = [
-        _report(predicted, place, len(places) > 1, quiet or as_json)
-        for place, predicted in zip(places, found, strict=True)
-    ]
+        chosen |= {"asked": asked["asked"], "progress": progress}
+        said = [
+            _answered(place, chosen, overwrite, len(places) > 1, quiet or as_json)
+            for place in places
+        ]
+    done = [each for each in said if each is not None]
     if as_json:
-        echo_json(said[0] if len(said) == 1 else said)
+        echo_json(done[0] if len(places) == 1 else done)
+    if len(done) < len(said):
+        raise click.exceptions.Exit(1)
+
+
+def _answered(
+    place: Place,
+    chosen: dict[str, Any],
+    overwrite: bool,
+    is_one_of_several: bool,
+    quiet: bool,
+) -> dict[str, Any] | None:
+    """Ask a model about a dataset, and save the answers; None if one of several fails.
+
+    The answers of the others are not lost with it.
+    """
+    from evalkit.errors import EvalkitError
+    from evalkit_models_base import predict
+
+    try:
+        found = predict(place.dataset, place.model, **chosen)
+        if is_one_of_several:
+            place.file.parent.mkdir(parents=True, exist_ok=True)
+        found.save(place.file, overwrite=overwrite)
+    except EvalkitError as error:
+        if not is_one_of_several:
+            raise
+        echo(f"evalkit: error: {place.title}: {error}", err=True)
+        return None
+    return _report(found, place, is_one_of_several, quiet)
 
 
 def _plans(

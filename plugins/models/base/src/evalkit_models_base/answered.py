@@ -54,7 +54,9 @@ def load_answered(
     bound_task = resolver.task(bound)
     given = None if file is None else Path(file)
     split = split or bound.default_split
-    loaded = load_rows(bound, bound_task, split, given=given, needs_answer=True)
+    loaded = load_rows(
+        *(bound, bound_task, split), given=given, needs_answer=True, is_part=True
+    )
     loaded = checked_inputs(bound, bound_task, loaded)
     examples = convert_examples(bound, bound_task, loaded)
     stored = answer_name(bound, bound_task)

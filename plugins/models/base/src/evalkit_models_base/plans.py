@@ -118,6 +118,7 @@ class Plan:
         for trial in range(len(self._drawn.trials)):
             for repetition in range(1, self._replications + 1):
                 name = self._name(trial + 1, repetition)
+                passes = trial * self._replications + repetition - 1
                 # the first repetition is what one alone would be, also in the cache
                 key = "" if repetition == 1 else str(repetition)
                 for row in self.makes.inputs.rows:
@@ -131,6 +132,9 @@ class Plan:
                     for number, (request, sent) in enumerate(asked.requests):
                         self._sent_shots.update(sent.shots)
                         sent = sent._replace(replication=name, number=number)
+                        if request.seed is not None and passes:
+                            seed = {"seed": request.seed + passes}
+                            request = request.model_copy(update=seed)
                         yield Question(row["uid"], request, key, row, sent)
 
     def _compare(self, uid: str, requests: tuple[Request, ...]) -> None:

@@ -57,7 +57,7 @@ class Message(_Frozen):
 class Sampling(_Frozen):
     """How a model generates; None leaves a setting to the model."""
 
-    temperature: Annotated[Real, Field(ge=0)] = 0.0
+    temperature: Annotated[Real, Field(ge=0)] | None = 0.0
     top_p: Annotated[Real, Field(gt=0, le=1)] | None = None
     top_k: Annotated[Whole, Field(ge=1)] | None = None
     max_tokens: Annotated[Whole, Field(ge=1)] | None = None

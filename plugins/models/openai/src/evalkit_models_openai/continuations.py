@@ -44,7 +44,12 @@ def continuation_of(choice: Choice, prompt: str, continuation: str) -> Continuat
     total = sum(logprobs)
     if total > _ROUNDING:
         raise Unusable("the server tells probabilities above 1", is_fatal=True)
-    return Continuation(logprob=min(total, 0.0), tokens=len(logprobs))
+    return Continuation(
+        logprob=min(total, 0.0),
+        tokens=len(logprobs),
+        token_logprobs=tuple(logprobs),
+        conditioning_tokens=sum(stop <= len(prompt) for _, stop in spans),
+    )
 
 
 def _between(

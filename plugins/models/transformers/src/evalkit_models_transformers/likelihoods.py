@@ -44,7 +44,13 @@ def _scored(logits: Any, given: Given) -> Continuation | None:
     end = len(given.tokens)
     expected = torch.log_softmax(logits[given.start - 1 : end - 1].float(), dim=-1)
     own = torch.tensor(given.tokens[given.start :], device=logits.device)
-    found = expected.gather(1, own[:, None]).double().sum().item()
+    each = expected.gather(1, own[:, None]).double()
+    found = each.sum().item()
     if math.isnan(found):  # negative infinity is a probability of 0
         return None
-    return Continuation(logprob=min(found, 0.0), tokens=end - given.start)
+    return Continuation(
+        logprob=min(found, 0.0),
+        tokens=end - given.start,
+        token_logprobs=tuple(each.flatten().tolist()),
+        conditioning_tokens=given.start,
+    )

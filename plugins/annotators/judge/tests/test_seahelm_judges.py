@@ -14,7 +14,7 @@ from evalkit_annotators_judge.columns import (
     of_criteria,
 )
 from evalkit_annotators_judge.declaration import Declaration, VerdictRule
-from evalkit_annotators_judge.judge import Judge
+from evalkit_annotators_judge.judge import Heard, Judge
 from evalkit_annotators_judge.parsing import (
     WORTH,
     Verdict,
@@ -26,7 +26,6 @@ from evalkit_annotators_judge.parsing import (
     tagged,
 )
 from evalkit_annotators_judge.questions import Asked
-from evalkit_annotators_judge.sittings import Heard
 from evalkit_models_base import Reply, Request
 
 pytestmark = pytest.mark.known_result

@@ -284,7 +284,7 @@ def test_what_cannot_be_cut_is_an_error() -> None:
 
 @pytest.mark.parametrize("name", ["trials", "replications"])
 def test_numbers_out_of_range(name: str) -> None:
-    with pytest.raises(EvalkitError, match=f"{name} must be 1 or more, is 0"):
+    with pytest.raises(EvalkitError, match=f"{name} must be 1 or more, got 0"):
         ask(Keeping(), {}, **{name: 0})
 
 

@@ -13,9 +13,8 @@ from model_servers import Answer, Got, serving
 from model_servers import ask_openai as ask
 
 from evalkit_models_base import Asked, Request, predict
-from evalkit_models_openai.bodies import Choice
-from evalkit_models_openai.continuations import continuation_of
-from evalkit_models_openai.unusable import Unusable
+from evalkit_models_openai.refusals import Unusable
+from evalkit_models_openai.replies import Choice, continuation_of
 
 
 def echoed(

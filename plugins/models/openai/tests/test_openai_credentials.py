@@ -12,10 +12,13 @@ import evalkit_models_base
 from evalkit.errors import EvalkitError, PluginContractError
 from evalkit_models_base import BoundModel, predict
 from evalkit_models_base.services import Cleaner, Redacts
-from evalkit_models_openai.credentials import is_hosted, read_key, secrets_of
-from evalkit_models_openai.key_ring import read_secret
-from evalkit_models_openai.refusals import Asked, Failure, status_reply
-from evalkit_models_openai.unusable import Unusable
+from evalkit_models_openai.credentials import (
+    is_hosted,
+    read_key,
+    read_secret,
+    secrets_of,
+)
+from evalkit_models_openai.refusals import Asked, Failure, Unusable, status_reply
 
 
 @pytest.mark.parametrize(

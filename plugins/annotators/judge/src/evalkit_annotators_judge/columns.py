@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from evalkit_annotators_judge.declaration import Criterion, Declaration
+from evalkit_annotators_judge.labels import COLUMN, COUNT, FOUND, WHY
 from evalkit_annotators_judge.parsing import TIE, WORTH, Verdict
-from evalkit_annotators_judge.people import COLUMN, COUNT, FOUND, WHY
 
 INCONSISTENT = "inconsistent: the verdict depends on the order"
 NO_MAJORITY = "no majority: judges disagree"

@@ -19,10 +19,8 @@ from evalkit_annotators_judge.columns import (
     orders_of,
 )
 from evalkit_annotators_judge.declaration import Declaration
-from evalkit_annotators_judge.labels import has_labels
+from evalkit_annotators_judge.labels import COUNT, FOUND, has_labels
 from evalkit_annotators_judge.parsing import LOSS, TIE, WIN
-from evalkit_annotators_judge.people import COUNT, FOUND
-from evalkit_annotators_judge.sittings import described
 
 Values = Mapping[str, Sequence[Any]]
 
@@ -39,7 +37,7 @@ def conclude(said: Declaration, values: Values, asked: int) -> list[str]:
     kinds = Counter(map(_kind_of, statuses))
     if {*kinds} <= {"failed", "not asked"}:
         why, count = Counter(statuses).most_common(1)[0]
-        who = ", ".join(map(described, said.panel))
+        who = ", ".join(each.described for each in said.panel)
         of_all = f"{count:,} of {len(statuses):,}"
         raise AnnotatorError(f"{who}: no response could be judged: {why} ({of_all})")
     _warn_of_people(values)

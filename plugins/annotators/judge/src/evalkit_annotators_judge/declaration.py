@@ -21,7 +21,8 @@ from pydantic import (
 
 from evalkit import Parameters
 from evalkit.errors import PluginContractError
-from evalkit_models_base import Sampling
+from evalkit_models_base import Asked, Sampling
+from evalkit_models_base.limits import Price
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=62)]
@@ -112,6 +113,12 @@ class JudgeModel(_Declared):
     generate: Sampling | None = None
     """How it generates, in place of what the file says for all."""
 
+    @property
+    def described(self) -> str:
+        """Which judge it is, and which model, for messages."""
+        name = "" if self.name == "judge" else f" ({self.name})"
+        return f"the judge {self.model}{name}"
+
 
 class Limits(_Declared):
     """Limits of asking, which change no verdict: part of no identity."""
@@ -129,12 +136,14 @@ class Limits(_Declared):
     dry_run: bool = False
     """Whether to say what would be asked, and ask nothing: `--dry-run`."""
 
-
-class Prices(_Declared):
-    """What a million tokens cost, in a unit of the user's choice."""
-
-    input: Annotated[Finite, Field(ge=0)]
-    output: Annotated[Finite, Field(ge=0)]
+    @property
+    def asked(self) -> Asked:
+        """The same for who asks."""
+        own = self.model_dump(exclude={"timeout", "max_errors", "cache", "dry_run"})
+        own |= {"seconds": self.timeout, "is_cached": self.cache}
+        if self.max_errors is None:
+            return Asked(**own, least_errors=20)
+        return Asked(**own, max_errors=self.max_errors)
 
 
 def unknown_keys(
@@ -191,7 +200,7 @@ class Declaration(Parameters):
     """In place of it: a file of JSON lines or CSV with people's verdicts: `id`, of the
     example, and `verdict`."""
     asking: Limits = Field(default=Limits(), exclude=True)
-    prices: Prices | None = Field(default=None, exclude=True)
+    prices: Price | None = Field(default=None, exclude=True)
     _identities: list[dict[str, Any]] = PrivateAttr(default_factory=list)
     _people_sha256: str | None = PrivateAttr(default=None)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit import Annotation
-from evalkit.errors import DataError, EvalkitError, PluginContractError
+from evalkit.errors import AnnotatorError, DataError, EvalkitError, PluginContractError
 from evalkit_annotators_columns import Annotator
 from evalkit_annotators_judge.checks import check, doubts_of, fields_read
 from evalkit_annotators_judge.columns import (
@@ -22,12 +22,16 @@ from evalkit_annotators_judge.columns import (
 from evalkit_annotators_judge.conclusions import conclude
 from evalkit_annotators_judge.declaration import Declaration
 from evalkit_annotators_judge.labels import (
+    COLUMN,
+    COUNT,
+    FOUND,
+    WHY,
     UnknownVerdict,
     default_metrics,
     peoples_verdict,
+    read_people,
 )
 from evalkit_annotators_judge.parsing import Verdict, is_closed, read_verdict
-from evalkit_annotators_judge.people import COLUMN, COUNT, FOUND, WHY, read_people
 from evalkit_annotators_judge.questions import (
     Asked,
     Planned,
@@ -36,7 +40,18 @@ from evalkit_annotators_judge.questions import (
     plan_of,
     questions,
 )
-from evalkit_annotators_judge.sittings import Heard, Sitting
+from evalkit_models_base import Reply, Request
+
+if TYPE_CHECKING:
+    from evalkit_models_base import Session
+
+
+class Heard(NamedTuple):
+    """What came of a request."""
+
+    reply: Reply
+    is_cached: bool
+
 
 _REFUSALS = ("refusal", "content_filter")
 
@@ -73,7 +88,7 @@ class Judge(Annotator):
         file = parameters.human_file
         self._people = None if file is None else read_people(file, parameters)
         self._chats: dict[str, bool] = {}
-        self._sittings = [Sitting(each, parameters.asking) for each in parameters.panel]
+        self._sessions: dict[int, Session] = {}
         self._asked = 0
         parameters._identities[:] = [
             self._bind(each.name, each.model) for each in parameters.panel
@@ -180,8 +195,10 @@ class Judge(Annotator):
         return conclude(self._said, values, asked)
 
     def _close(self) -> None:
-        for each in self._sittings:
-            each.close()
+        """Let the models go; they are loaded again where they are asked again."""
+        sessions, self._sessions = self._sessions, {}
+        for session in sessions.values():
+            session.close()
 
     def _of_people(self, row: Row) -> dict[str, Any]:
         """Return what people say of a response, or why that does not count."""
@@ -202,18 +219,33 @@ class Judge(Annotator):
     def _ask_all(self, asked: Sequence[Sequence[Asked]]) -> list[list[_Said]]:
         """Ask each judge all that it is asked, and hand the replies back to rows."""
         found: list[list[_Said]] = [[] for _ in asked]
-        for number, sitting in enumerate(self._sittings):
+        for number in range(len(self._said.panel)):
             places = [
                 (row, each)
                 for row, several in enumerate(asked)
                 for each in several
                 if each.judge == number
             ]
-            requests = [each.request for _, each in places]
-            heard = sitting.ask(requests)
+            heard = self._heard(number, [each.request for _, each in places])
             for (row, each), one in zip(places, heard, strict=True):
                 found[row].append(self._read(each, one))
         return found
+
+    def _heard(self, number: int, requests: Sequence[Request]) -> list[Heard]:
+        """Ask one judge."""
+        from evalkit_models_base import Session
+
+        if not requests:
+            return []
+        judge, limits = self._said.panel[number], self._said.asking
+        if number not in self._sessions:
+            self._sessions[number] = Session(judge.model, asked=limits.asked)
+        found = self._sessions[number].ask(requests)
+        if found.ended is not None:
+            kept = "; what was judged until then is kept" if limits.cache else ""
+            why = found.ended.replace("--max-errors", "max_errors")  # of its file, too
+            raise AnnotatorError(f"{judge.described}: {why}{kept}")
+        return [*map(Heard, found.replies, found.cached)]
 
     def _read(self, asked: Asked, heard: Heard) -> _Said:
         reply, cost, is_fresh = heard.reply, self._cost(heard), not heard.is_cached
@@ -231,15 +263,11 @@ class Judge(Annotator):
         return _Said(asked, verdict, said.text, cost, is_fresh)
 
     def _cost(self, heard: Heard) -> float | None:
-        prices, usage = self._said.prices, heard.reply.usage
-        if prices is None:
+        if self._said.prices is None:
             return None
         if heard.is_cached or heard.reply.error is not None:
             return 0.0
-        if usage.input_tokens is None or usage.output_tokens is None:
-            return None
-        tokens = usage.input_tokens * prices.input + usage.output_tokens * prices.output
-        return tokens / 1e6
+        return self._said.prices.of(heard.reply.usage)
 
     def _annotation(self, row: Row, said: Sequence[_Said]) -> Annotation:
         criteria = criteria_of(self._said, row)

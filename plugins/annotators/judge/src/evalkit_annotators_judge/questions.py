@@ -113,22 +113,12 @@ def _request(
     return Request(messages=tuple(messages), **generated)
 
 
-SHOWN = 3
-"""How many requests a plan shows."""
-
-_CHARACTERS = 4
-"""About so many are a token of English: an estimate, and called so."""
-
-
 class Planned(AnnotatorError):
     """Ends an evaluation before anything is asked.
 
     Attributes:
-        plan: `first`, the first requests; `requests`, how many there would be, about
-            how many `responses`; `input_tokens_about` and `output_tokens_most`, None
-            where replies may have any length; with `prices` also `input_cost_about`
-            and `output_cost_most`; and `notices`, why responses would not be asked
-            about.
+        plan: What `evalkit_models_base.planning.estimate` returns; `responses`, how
+            many the requests are about; and `notices`, why others are not asked about.
     """
 
     def __init__(self, plan: Mapping[str, Any]) -> None:
@@ -140,32 +130,12 @@ def plan_of(
     said: Declaration, asked: Sequence[Sequence[Asked]], problems: Sequence[str]
 ) -> dict[str, Any]:
     """Say what would be asked."""
+    from evalkit_models_base.planning import estimate
+
     requests = [each.request for several in asked for each in several]
-    texts = ["".join(_texts(each)) for each in requests]
-    about = -(-sum(map(len, texts)) // _CHARACTERS)
-    limits = [each.max_tokens for each in requests]
-    most = sum(each or 0 for each in limits) if all(limits) else None
-    plan: dict[str, Any] = {
-        "first": [
-            each.model_dump(mode="json", exclude_defaults=True)
-            for each in requests[:SHOWN]
-        ],
-        "requests": len(requests),
-        "responses": sum(map(bool, asked)),
-        "input_tokens_about": about,
-        "output_tokens_most": most,
-        "notices": [
-            f"{count_of(problems.count(each), 'response')} {each}"
-            for each in dict.fromkeys(problems)
-        ],
-    }
-    if said.prices is not None:
-        plan["input_cost_about"] = about * said.prices.input / 1e6
-        plan["output_cost_most"] = (
-            None if most is None else most * said.prices.output / 1e6
-        )
-    return plan
-
-
-def _texts(request: Request) -> list[str]:
-    return [request.prompt or "", *(each.content for each in request.messages)]
+    notices = [
+        f"{count_of(problems.count(each), 'response')} {each}"
+        for each in dict.fromkeys(problems)
+    ]
+    responses = {"responses": sum(map(bool, asked))}
+    return {**estimate(requests, said.prices), **responses, "notices": notices}

@@ -10,7 +10,7 @@ from pydantic import Field
 from evalkit import Metric, NotScored, Parameters
 from evalkit.hookspecs import AnswerKind
 from evalkit_annotators_judge.columns import ORDER, SAME
-from evalkit_annotators_judge.people import COLUMN, COUNT, FOUND, WHY
+from evalkit_annotators_judge.labels import COLUMN, COUNT, FOUND, WHY
 
 _KINDS: tuple[AnswerKind, ...] = ("one", "any-of", "all-of", "spans", "number", "none")
 

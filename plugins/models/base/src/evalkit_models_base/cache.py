@@ -24,8 +24,7 @@ from evalkit.plugins.provenance import names_file, source_hash
 from evalkit.plugins.sources import sha256_of
 from evalkit_models_base.model import BoundModel
 from evalkit_models_base.questions import Question
-from evalkit_models_base.requests import InputReply, Reply, Request
-from evalkit_models_base.saving import plain
+from evalkit_models_base.requests import InputReply, Reply, Request, plain
 
 FILE = "replies.sqlite"
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -11,12 +12,67 @@ from typing import Any, cast, get_args
 from anyio.from_thread import start_blocking_portal
 
 from evalkit import Registry
-from evalkit.catalog import Resolver, object_in_file, parse_reference
-from evalkit.errors import EvalkitError, PluginContractError
+from evalkit.catalog import (
+    Component,
+    Resolver,
+    import_component,
+    object_in_file,
+    parse_reference,
+)
+from evalkit.errors import EvalkitError, PluginContractError, UnknownPluginError
 from evalkit.plugins.sources import sha256_of
 from evalkit_models_base.hookspecs import ModelKind
-from evalkit_models_base.meant_models import told_what_is_meant
 from evalkit_models_base.model import BoundModel, Model
+
+
+@contextmanager
+def told_what_is_meant(given: Any, registry: Registry) -> Iterator[None]:
+    """Add to the error of a name what may have been meant by it."""
+    try:
+        yield
+    except UnknownPluginError as error:
+        meant = _meant(given, registry) if isinstance(given, str) else None
+        text = str(error) if meant is None else f"{error}; {meant}"
+        if without_keys(text) != text:  # nor in what it came of
+            raise UnknownPluginError(without_keys(text)) from None
+        raise UnknownPluginError(text) from error
+
+
+def without_keys(text: str) -> str:
+    """Return a text that names a model, without what may be a key in it.
+
+    In `openai:model=m,api_key_variable=…` a user may have given the key itself.
+    """
+    return re.sub(r"((?:key|_variable)=)[^,'\"\s]+", r"\1…", text)
+
+
+def _meant(given: str, registry: Registry) -> str | None:
+    name, _, rest = given.partition(":")
+    bare = rest.partition(",")[0]
+    if not bare or "=" in bare or name.endswith(".py"):
+        return None
+    module = Path(f"{name if '/' in name else name.replace('.', '/')}.py")
+    if module.is_file():
+        return f"did you mean {module}:{rest}?"
+    try:
+        component = registry.select("models", name).component
+    except EvalkitError as error:
+        if any(word in str(error) for word in ("did you mean", "distribution")):
+            return str(error)
+        return f"{error}; a function in a file is FILE.py:FUNCTION, as {module}:{rest}"
+    first = _first_parameter(component)
+    return None if first is None else f"did you mean {name}:{first}={rest}?"
+
+
+def _first_parameter(component: Component) -> str | None:
+    try:
+        plugin = import_component(component)
+    except EvalkitError:
+        return None
+    fields = getattr(getattr(plugin, "Parameters", None), "model_fields", {})
+    needed = [each for each, field in fields.items() if field.is_required()]
+    return next(iter([*needed, *fields]), None)
+
 
 _hands_on_calls = True  # what fails here is in a user's function
 

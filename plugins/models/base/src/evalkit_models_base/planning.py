@@ -17,9 +17,8 @@ from evalkit_models_base.checks import renderer
 from evalkit_models_base.fitting import CountTokens
 from evalkit_models_base.inputs import ModelInputs, load_inputs
 from evalkit_models_base.limits import Price, price_of
-from evalkit_models_base.meant_models import without_keys
 from evalkit_models_base.model import BoundModel
-from evalkit_models_base.models import bind_model, identity_of, names_of
+from evalkit_models_base.models import bind_model, identity_of, names_of, without_keys
 from evalkit_models_base.plans import InputPlan, Plan
 from evalkit_models_base.prompts import Prompt, checked_prompt, read_prompt
 from evalkit_models_base.rendering import Renderer

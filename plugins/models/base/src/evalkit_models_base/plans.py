@@ -9,14 +9,12 @@ from typing import Any, NamedTuple
 
 from evalkit.catalog import is_file_name
 from evalkit.errors import EvalkitError
-from evalkit_models_base.checks import check_rows
-from evalkit_models_base.empty_fields import notices_of_empty
+from evalkit_models_base.checks import check_rows, notices_of_empty
+from evalkit_models_base.choosing import stages_of
 from evalkit_models_base.fitting import CountTokens, Fitter
 from evalkit_models_base.inputs import ModelInputs
-from evalkit_models_base.methods import Methods, Read
-from evalkit_models_base.probabilities import NoAnswer
+from evalkit_models_base.methods import Methods, NoAnswer, Read
 from evalkit_models_base.questions import Answer, Question, Sent
-from evalkit_models_base.reading import stages_of
 from evalkit_models_base.rendering import Renderer
 from evalkit_models_base.requests import InputReply, Reply, Request
 from evalkit_models_base.shots import Drawn, Origin, drawn_for_copies

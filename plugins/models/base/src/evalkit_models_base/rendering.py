@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evalkit.errors import DataError
-from evalkit_models_base.answered import Answered as Shot
 from evalkit_models_base.choosing import Shown, choices_name, shown_options
+from evalkit_models_base.inputs import Answered as Shot
 from evalkit_models_base.inputs import ModelInputs
 from evalkit_models_base.prompts import Form, Prompt, patterns_of
 from evalkit_models_base.requests import Message, Request

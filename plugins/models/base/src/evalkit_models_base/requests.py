@@ -234,3 +234,10 @@ class NotAnswered(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = storable(str(reason))
+
+
+def plain(value: Any) -> Any:
+    """Return a number or list of numpy's and the like as Python's own."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is no type of JSON")

@@ -13,12 +13,14 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from email.utils import mktime_tz, parsedate_tz
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
-__all__ = ["LONGEST_SERVER_WAIT", "Cleaner", "Redacts", "is_address", "is_public"]
-__all__ += ["public_access", "public_url", "retry_after"]
-__all__ += ["secrets_of_headers", "secrets_of_url"]
+from pydantic import AfterValidator
+
+__all__ = ["LONGEST_SERVER_WAIT", "Cleaner", "Redacts", "VariableName", "is_address"]
+__all__ += ["is_later", "is_public", "public_access", "public_url", "quotable"]
+__all__ += ["retry_after", "secrets_of_headers", "secrets_of_url"]
 
 LONGEST_SERVER_WAIT = 600.0
 """Seconds that a server may ask for; what it wants to be asked later has failed."""
@@ -55,6 +57,33 @@ class _Ordinary(str):
     """What is taken out of messages, and may be a word of any answer."""
 
     __slots__ = ()
+
+
+def _checked_name(given: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", given):
+        raise ValueError(
+            "takes the NAME of an environment variable, such as MY_KEY, and this is "
+            "none; a secret itself belongs into the variable"
+        )
+    return given
+
+
+VariableName = Annotated[str, AfterValidator(_checked_name)]
+"""Name of an environment variable that holds a secret: a type of parameters."""
+
+
+def quotable(variable: str) -> str:
+    """Return the name of a variable for messages, unless it may be a secret itself."""
+    is_usual = re.fullmatch(r"_?[A-Z][A-Z0-9]*(_[A-Z0-9]+)+|[A-Z_]{1,16}", variable)
+    is_words = re.fullmatch(r"[a-z]{1,12}(_[a-z]{1,12})*", variable)
+    if is_usual or (is_words and not variable.startswith("sk_")):
+        return variable
+    return "that was named (not shown, as it may be a key itself)"
+
+
+def is_later(status: int) -> bool:
+    """Tell whether a service that answers with a status may answer later."""
+    return status in (408, 409, 425, 429) or (status >= 500 and status != 501)
 
 
 def is_address(url: str) -> bool:
@@ -214,12 +243,14 @@ class Cleaner:
 
 
 class Redacts(logging.Filter):
-    """Takes secrets out of what the loggers of a client write, until `end`."""
+    """Takes secrets out of what httpx2 and a client upon it log, until `end`."""
 
-    def __init__(self, clean: Cleaner, loggers: Sequence[str]) -> None:
+    def __init__(self, clean: Cleaner, loggers: Sequence[str] = ()) -> None:
         super().__init__()
-        self._clean, self._loggers = clean, loggers
-        for name in loggers:
+        parts = ("connection", "http11", "http2", "proxy", "socks")
+        own = ("httpx2", *(f"httpcore2.{part}" for part in parts))
+        self._clean, self._loggers = clean, (*own, *loggers)
+        for name in self._loggers:
             logging.getLogger(name).addFilter(self)
 
     def filter(self, record: logging.LogRecord) -> bool:

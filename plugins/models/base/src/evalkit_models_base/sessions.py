@@ -9,11 +9,10 @@ from typing import Any, Self
 from evalkit import Registry
 from evalkit.errors import PluginError
 from evalkit_models_base.asking import Engine
-from evalkit_models_base.limits import Asked, AskingEnded
+from evalkit_models_base.limits import Asked, AskingEnded, Totals
 from evalkit_models_base.models import bind_model
 from evalkit_models_base.questions import Answer, Question
 from evalkit_models_base.requests import Reply, Request
-from evalkit_models_base.usage import Usage
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ class Session:
             PluginError: The model is broken.
             StorageError: The cache cannot be used.
         """
-        usage, found = Usage(self._engine.price), list[tuple[Reply, bool]]()
+        usage, found = Totals(self._engine.price), list[tuple[Reply, bool]]()
         questions = [
             Question(f"request {number}", request, replication)
             for number, request in enumerate(requests, start=1)

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 import evalkit
 from evalkit.catalog import describe_component
@@ -19,9 +19,13 @@ from evalkit.errors import (
 )
 from evalkit_adapters_rows import Pipeline, as_pipeline, read_stages
 from evalkit_models_base import Model, NotAnswered
-from evalkit_models_base.services import is_public, public_access, public_url
-from evalkit_models_http.access import is_variable, read_access
-from evalkit_models_http.refusals import Refused
+from evalkit_models_base.services import (
+    VariableName,
+    is_public,
+    public_access,
+    public_url,
+)
+from evalkit_models_http.service import read_access
 
 if TYPE_CHECKING:
     from evalkit_models_http.service import Service
@@ -48,13 +52,13 @@ class Http(Model):
         url: str | None = Field(
             default=None, exclude=True, description="Address of the service."
         )
-        url_variable: str | None = Field(
+        url_variable: VariableName | None = Field(
             default=None,
             exclude=True,
             description="NAME of the environment variable that holds the address, "
             "where a part of it is secret.",
         )
-        headers_variable: str | None = Field(
+        headers_variable: VariableName | None = Field(
             default=None,
             exclude=True,
             description="NAME of the environment variable that holds headers, as an "
@@ -74,16 +78,6 @@ class Http(Model):
         concurrency: int = Field(
             default=16, ge=1, exclude=True, description="Most requests at once."
         )
-
-        @field_validator("url_variable", "headers_variable")
-        @classmethod
-        def _is_a_name(cls, given: str | None) -> str | None:
-            if given is not None and not is_variable(given):
-                raise ValueError(
-                    "takes the NAME of an environment variable, such as MY_HEADERS, "
-                    "and this is none; a secret itself belongs into the variable"
-                )
-            return given
 
         @model_validator(mode="after")
         def _has_one_address(self) -> Self:
@@ -118,12 +112,8 @@ class Http(Model):
         body = _body(given, self._request)
         try:
             answer = self._connected(seconds).ask(body)
-        except Refused as refused:
-            if refused.is_fatal:
-                raise DataError(refused.reason) from None
-            if refused.is_retriable:
-                return evalkit.TryAgain(refused.reason, refused.after)
-            return NotAnswered(refused.reason)
+        except (evalkit.TryAgain, NotAnswered) as error:
+            return error
         return self._outcome(answer, given.get("uid"))
 
     def describe(self) -> dict[str, Any]:

@@ -13,23 +13,31 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from evalkit.errors import EvalkitError
+from evalkit.reporting import count_of
 from evalkit_models_base import Model, Reply, Request
 from evalkit_models_base.services import public_url
-from evalkit_models_openai.asked import described_request, read_reply, sent_to
-from evalkit_models_openai.batch_lines import ENDPOINTS, Line, Outcome, key_of, line_of
-from evalkit_models_openai.batches import Batches, Ended, Patience
-from evalkit_models_openai.connecting import Access, connect
-from evalkit_models_openai.credentials import endpoint
+from evalkit_models_openai.batches import (
+    ENDPOINTS,
+    Batches,
+    Ended,
+    Line,
+    Outcome,
+    Patience,
+    key_of,
+    line_of,
+)
+from evalkit_models_openai.calls import described_request, read_reply, sent_to
+from evalkit_models_openai.credentials import Access, connect, endpoint
 from evalkit_models_openai.model import ABILITIES
 from evalkit_models_openai.parameters import ServerParameters, check_address
 from evalkit_models_openai.refusals import (
     Asked,
     Failure,
+    Unusable,
     connection_reply,
     failure_of,
     status_reply,
 )
-from evalkit_models_openai.unusable import Unusable
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -145,7 +153,13 @@ class OpenAIBatch(Model):
         """Wait for a batch, and read what came."""
         key = key_of(lines, str(sent_to(access.url)))
         ended = self._batches().run(key, lines, is_new=key in self._collected)
-        self._refuse_strange(key, lines, ended)
+        strange = ended.outcomes.keys() - {line.name for line in lines}
+        if strange:  # nothing of it is sure
+            self._batches().forget(key)
+            raise Unusable(
+                f"the batch {ended.name} answers {min(strange)!r}, which was not "
+                "asked; the same command asks all of it anew"
+            )
         replies = [
             self._reply(request, ended.outcomes.get(line.name, []), ended, access)
             for request, line in zip(requests, lines, strict=True)
@@ -154,16 +168,6 @@ class OpenAIBatch(Model):
             self._batches().forget(key)  # the same command asks them anew
         self._collected.add(key)
         return replies
-
-    def _refuse_strange(self, key: str, lines: Sequence[Line], ended: Ended) -> None:
-        """Refuse a batch that answers what was not asked, as nothing of it is sure."""
-        strange = ended.outcomes.keys() - {line.name for line in lines}
-        if strange:
-            self._batches().forget(key)
-            raise Unusable(
-                f"the batch {ended.name} answers {min(strange)!r}, which was not "
-                "asked; the same command asks all of it anew"
-            )
 
     def _reply(
         self,
@@ -175,9 +179,9 @@ class OpenAIBatch(Model):
         """Return the reply to one request, which is not asked again by itself."""
         where = f"the batch {ended.name} ({ended.status})"
         if not outcomes:
-            return Reply(
-                error=f"{where} has no answer to this request{_unread(ended.broken)}"
-            )
+            unread = f", and {count_of(ended.broken, 'line')} of its output cannot be "
+            unread = unread + "read, where it may stand" if ended.broken else ""
+            return Reply(error=f"{where} has no answer to this request{unread}")
         if len(outcomes) > 1:
             count = len(outcomes)
             return Reply(error=f"{where} has {count} answers to this request")
@@ -220,13 +224,3 @@ class OpenAIBatch(Model):
         given = self.parameters
         patience = Patience(given.poll_seconds, given.hours, self._stopped)
         return Batches(self._client, ENDPOINTS[given.api], patience)
-
-
-def _unread(broken: int) -> str:
-    """Say how many lines of an output answer requests that nobody can name."""
-    if not broken:
-        return ""
-    return (
-        f", and {broken:,} {'line' if broken == 1 else 'lines'} of its output cannot "
-        "be read, where it may stand"
-    )

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from evalkit_models_base import Model, Reply, Request
 from evalkit_models_base.services import Cleaner, public_url
-from evalkit_models_openai.asked import call_of, described_request, read_reply
-from evalkit_models_openai.connecting import Access, connect
-from evalkit_models_openai.credentials import endpoint
+from evalkit_models_openai.calls import call_of, described_request, read_reply
+from evalkit_models_openai.credentials import Access, connect, endpoint
 from evalkit_models_openai.parameters import Api, OpenAIParameters, check_address
 from evalkit_models_openai.refusals import (
     Asked,
+    Unusable,
     connection_reply,
     failure_of,
     status_reply,
 )
-from evalkit_models_openai.unusable import Unusable
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator
 
 import evalkit
-from evalkit.errors import PluginContractError
+from evalkit.errors import AdapterError, PluginContractError
+from evalkit_adapters_rows import read_stages
 from evalkit_models_base.hookspecs import ModelKind
-from evalkit_models_base.services import is_address, is_public
-from evalkit_models_openai.calls import OWN_FIELDS, LimitField
-from evalkit_models_openai.extras import read_extra_body
-from evalkit_models_openai.key_ring import is_variable
+from evalkit_models_base.services import VariableName, is_address, is_public
+
+
+def read_extra_body(given: Any) -> Any:
+    """Return what JSON, or a file of JSON or YAML, says."""
+    if isinstance(given, list) and all(isinstance(part, str) for part in given):
+        given = "/".join(given)
+    if not isinstance(given, str):
+        return given
+    try:
+        is_json = given.lstrip().startswith("{")
+        return json.loads(given) if is_json else read_stages(given)
+    except ValueError as error:
+        raise ValueError(f"is no JSON ({error})") from error
+    except AdapterError as error:
+        raise ValueError(f"is no file that can be read ({error})") from error
+
 
 Api = Literal["chat", "completions"]
+
+LimitField = Literal["max_tokens", "max_completion_tokens"]
+
+OWN_FIELDS = frozenset(
+    {
+        *("model", "messages", "prompt", "max_tokens", "max_completion_tokens"),
+        *("temperature", "top_p", "top_k", "stop", "n", "seed", "presence_penalty"),
+        *("frequency_penalty", "logprobs", "top_logprobs", "echo", "stream"),
+    }
+)
+"""Fields of a body that come from requests and parameters."""
 
 
 class ServerParameters(evalkit.Parameters):
@@ -34,7 +60,7 @@ class ServerParameters(evalkit.Parameters):
     api: Api = Field(
         default="chat", description="chat, or completions for texts to continue."
     )
-    api_key_variable: str | None = Field(
+    api_key_variable: VariableName | None = Field(
         default=None,
         exclude=True,
         description="NAME of the environment variable that holds the key; by "
@@ -63,16 +89,6 @@ class ServerParameters(evalkit.Parameters):
         default={},
         description="Further fields of each request: JSON, or a file of it.",
     )
-
-    @field_validator("api_key_variable")
-    @classmethod
-    def _is_a_name(cls, given: str | None) -> str | None:
-        if given is not None and not is_variable(given):
-            raise ValueError(
-                "takes the NAME of an environment variable, such as MY_KEY, and this "
-                "is none; a key itself belongs into the variable"
-            )
-        return given
 
     @field_validator("extra_body", mode="before")
     @classmethod

@@ -8,12 +8,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from evalkit_models_base import Reply
-from evalkit_models_base.services import retry_after
+from evalkit_models_base.services import is_later, retry_after
 
 if TYPE_CHECKING:
     from openai import APIConnectionError, APIStatusError
 
-_LATER = frozenset({408, 409, 425, 429})
+
+class Unusable(Exception):
+    """What came is no reply to what was asked."""
+
+    def __init__(
+        self, reason: str, *, is_retriable: bool = False, is_fatal: bool = False
+    ) -> None:
+        super().__init__(reason)
+        self.reason, self.is_retriable, self.is_fatal = reason, is_retriable, is_fatal
+
+    def as_reply(self) -> Reply:
+        """Return the reply that says so."""
+        return Reply(
+            error=self.reason, is_retriable=self.is_retriable, is_fatal=self.is_fatal
+        )
+
+
 _NEVER = frozenset({405, 501})
 _UNSUPPORTED = frozenset(
     {"unsupported_parameter", "unsupported_value", "unknown_parameter"}
@@ -36,31 +52,21 @@ _WITHOUT_MONEY = "insufficient_quota"
 
 
 class Asked(NamedTuple):
-    """Who was asked, for messages.
-
-    Attributes:
-        url: The address, without credentials.
-        model: The model.
-        key_from: What holds the key; None where none was sent.
-        has_answered: Whether something else has been answered.
-        clean: Takes secrets out of a text.
-    """
+    """Who was asked, for messages."""
 
     url: str
+    """The address, without credentials."""
     model: str
     key_from: str | None
+    """What holds the key; None if none was sent."""
     has_answered: bool
+    """Whether another request was answered."""
     clean: Callable[[Any], str]
+    """Takes secrets out of a text."""
 
 
 class Failure(NamedTuple):
-    """An error of a server.
-
-    Attributes:
-        status: Its status.
-        body: What it says.
-        headers: Headers of its answer.
-    """
+    """An error of a server: its status, what it says, and its headers."""
 
     status: int
     body: Any
@@ -114,7 +120,7 @@ def status_reply(failure: Failure, asked: Asked) -> Reply:
         return _fatal(f"{url} cannot be asked so: {said}{advice}")
     if status == 429 and _WITHOUT_MONEY in (failure.said("code"), failure.said("type")):
         return _fatal(f"{url} has no quota left for this key: {said}")
-    if status in _LATER or status >= 500:
+    if is_later(status):
         return Reply(
             error=f"the server says: {said}",
             is_retriable=True,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit import Registry
+from evalkit.base.files import make_folder
 from evalkit.base.ids import EXAMPLE_ID_KEYS
-from evalkit.base.json_text import json_lines
+from evalkit.base.json_text import json_lines, json_text
 from evalkit.catalog import (
     WITHOUT_PLUGIN,
     BoundDataset,
@@ -18,6 +20,7 @@ from evalkit.catalog import (
     Resolver,
     bind_dataset,
 )
+from evalkit.errors import SchemaError, StorageError
 from evalkit.examples.attachments import with_attached
 from evalkit.examples.checking import checked_inputs
 from evalkit.examples.conversion import answer_name, predicted_field
@@ -26,8 +29,9 @@ from evalkit.examples.loading import load_rows
 from evalkit.examples.rows import ExampleRows
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import convert_examples
+from evalkit.places import file_to_write
 from evalkit.predictions.input_rows import rows_of_columns
-from evalkit_models_base.input_files import write_inputs
+from evalkit.reporting import new_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -250,3 +254,62 @@ def _selected(
         return selection.mask(examples), examples.notices
     source, rows = loaded.source(dataset), loaded.frame.height
     return selection.mask_without_answers(source, field, rows), ()
+
+
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_SUFFIXES = (".jsonl", ".ndjson", *_SEPARATORS, ".parquet", ".arrow")
+
+
+def write_inputs(
+    rows: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    path: str | Path,
+    *,
+    overwrite: bool,
+) -> Path:
+    """Write rows to a file, which appears when it is whole."""
+    with file_to_write(path, overwrite=overwrite) as place:
+        content = _content(rows, names, place)
+        try:
+            make_folder(place.parent)
+        except OSError as error:
+            reason = error.strerror
+            raise StorageError(f"{place}: cannot be written: {reason}") from error
+        with new_file(place, overwrite=overwrite) as part, part.open("wb") as stream:
+            stream.writelines(content)
+    return place
+
+
+def _content(
+    rows: Sequence[Mapping[str, Any]], names: Sequence[str], path: Path
+) -> Iterable[bytes]:
+    suffix, columns = path.suffix.lower(), list[Any]()
+    if suffix in (".jsonl", ".ndjson", ".json"):
+        return (line.encode("utf-8") for line in json_lines(rows))
+    if suffix not in _SUFFIXES:
+        raise StorageError(
+            f"{path}: inputs are written to a file of the suffix {', '.join(_SUFFIXES)}"
+        )
+    import polars as pl
+
+    for name in names:
+        values = [row.get(name) for row in rows]
+        if suffix in _SEPARATORS:  # as evalkit reads it: a list is JSON
+            values = [
+                v if v is None or isinstance(v, str) else json_text(v) for v in values
+            ]
+        try:
+            columns.append(pl.Series(name, values, strict=True))
+        except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:
+            raise SchemaError(
+                f"{path}: {name}: has values of several types, which a table cannot "
+                "hold; write .jsonl"
+            ) from error
+    frame, stream = pl.DataFrame(columns), io.BytesIO()
+    if suffix in _SEPARATORS:
+        frame.write_csv(stream, separator=_SEPARATORS[suffix])
+    elif suffix == ".parquet":
+        frame.write_parquet(stream)
+    else:
+        frame.write_ipc(stream)
+    return [stream.getvalue()]

@@ -13,7 +13,6 @@ from anyio.from_thread import start_blocking_portal
 
 from evalkit import Registry
 from evalkit.catalog import (
-    Component,
     Resolver,
     import_component,
     object_in_file,
@@ -55,23 +54,15 @@ def _meant(given: str, registry: Registry) -> str | None:
     if module.is_file():
         return f"did you mean {module}:{rest}?"
     try:
-        component = registry.select("models", name).component
+        plugin = import_component(registry.select("models", name).component)
     except EvalkitError as error:
         if any(word in str(error) for word in ("did you mean", "distribution")):
             return str(error)
         return f"{error}; a function in a file is FILE.py:FUNCTION, as {module}:{rest}"
-    first = _first_parameter(component)
+    parameters = getattr(getattr(plugin, "Parameters", None), "model_fields", {})
+    needed = [each for each, field in parameters.items() if field.is_required()]
+    first = next(iter([*needed, *parameters]), None)
     return None if first is None else f"did you mean {name}:{first}={rest}?"
-
-
-def _first_parameter(component: Component) -> str | None:
-    try:
-        plugin = import_component(component)
-    except EvalkitError:
-        return None
-    fields = getattr(getattr(plugin, "Parameters", None), "model_fields", {})
-    needed = [each for each, field in fields.items() if field.is_required()]
-    return next(iter([*needed, *fields]), None)
 
 
 _hands_on_calls = True  # what fails here is in a user's function

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -95,25 +95,21 @@ def plan_all(
     copies_of: Mapping[str, Any] | None = None,
     model_kind: str | None = None,
     registry: Registry | None = None,
-    prompt: str | Path | Mapping[str, Any] | Prompt | None = None,
-    generate: Mapping[str, Any] | None = None,
-    shots: int | None = None,
-    trials: int | None = None,
-    replications: int | None = None,
-    count_tokens: CountTokens | None = None,
-    **chosen: Any,
+    **how: Any,
 ) -> Planned:
     """Check all that can be checked before the first request; see `predict`."""
+    names = [each.name for each in fields(Wording)]
+    chosen = {name: value for name, value in how.items() if name not in names}
     inputs = load_inputs(dataset, registry=registry, **chosen)
     bound = bind_model(model, registry, model_kind)
-    wording = Wording(prompt, generate, shots, trials, replications, count_tokens)
+    wording = Wording(**{name: how[name] for name in names if name in how})
     if bound.way == "predict":
         if wording.needs_prompt:
             raise EvalkitError(
                 f"{bound.component.id} answers inputs without a prompt: it takes "
                 "neither a prompt nor shots, nor how to generate"
             )
-        return Planned(bound, inputs, InputPlan(inputs, replications or 1))
+        return Planned(bound, inputs, InputPlan(inputs, wording.replications or 1))
     named = {name: chosen.get(name) for name in _ORIGIN}
     origin = Origin(dataset, **named, registry=registry)
     if copies_of is None:

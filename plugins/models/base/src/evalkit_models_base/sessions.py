@@ -116,11 +116,10 @@ def ask(
     model: Any,
     requests: Sequence[Request],
     *,
-    replication: str = "",
     asked: Asked | None = None,
-    progress: Callable[[int], None] | None = None,
     registry: Registry | None = None,
+    **how: Any,
 ) -> Replies:
     """Ask a model requests, as `Session.ask` does, in a session of their own."""
     with Session(model, asked=asked, registry=registry) as session:
-        return session.ask(requests, replication=replication, progress=progress)
+        return session.ask(requests, **how)

@@ -232,9 +232,8 @@ def _read_generate(given: str | None) -> dict[str, Any] | None:
                 f"{part!r} is no KEY=VALUE", param_hint="--generate"
             )
         name = name.strip()
-        found[name] = _read_stop(value) if name == "stop" else value
-        if value == "none":  # which leaves it to the model
-            found[name] = None
+        kept = None if value == "none" else value  # none: what the model does
+        found[name] = _read_stop(value) if name == "stop" else kept
     return found
 
 

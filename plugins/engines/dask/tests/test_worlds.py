@@ -20,10 +20,10 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "PART_BYTES", 1500)
 
 
-def check(folder: Path, seed: int, metrics: int = 1000) -> None:
+def check(folder: Path, seed: int, metrics: int, *counts: int) -> None:
     world = make_world(folder, seed, metrics)
     known = outcome(world, folder / "known")
-    for parts in (1, 7):
+    for parts in counts:
         engine = Plain(parts, folder / f"store-{parts}", seed)
         found = outcome(world, folder / f"runs-{parts}", engine=engine)
         assert differences(found, known) == [], parts
@@ -31,14 +31,14 @@ def check(folder: Path, seed: int, metrics: int = 1000) -> None:
 
 @pytest.mark.usefixtures("small_parts")
 def test_parts_give_the_scores_of_the_whole(tmp_path: Path) -> None:
-    check(tmp_path, 3, 5)
+    check(tmp_path, 3, 5, 1, 2, 7)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("seed", range(20, 32))
 def test_all_metrics_give_the_scores_of_the_whole(seed: int, tmp_path: Path) -> None:
-    check(tmp_path, seed)
+    check(tmp_path, seed, 1000, 7)
 
 
 @pytest.mark.slow

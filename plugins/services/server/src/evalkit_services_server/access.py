@@ -41,13 +41,7 @@ FAULTS = (StorageError, OSError, OperationalError, InterfaceError)
 
 
 class RequestError(EvalkitError):
-    """A request is refused.
-
-    Attributes:
-        status: The status of HTTP: 422 if what was sent breaks a rule.
-        problems: Rows that break rules, with their lines.
-        retry_after: Seconds until it is worth asking again.
-    """
+    """A request is refused; `problems` are rows that break rules, with lines."""
 
     status = 422
 
@@ -95,15 +89,7 @@ def explain(error: Exception) -> tuple[int, str]:
 
 @dataclass(frozen=True)
 class Principal:
-    """Who asks.
-
-    Attributes:
-        account_id: The account; 0 for anybody.
-        name: Its name.
-        scopes: What it may do: `read`, `submit`, `administer`.
-        csrf: What the addresses of the session's forms have; None without a session.
-        token_id: The token or session that they used.
-    """
+    """Who asks: an account, or 0 for anybody; `csrf` is None without a session."""
 
     account_id: int = 0
     name: str = ""
@@ -141,12 +127,7 @@ def identify(connection: Connection, token: str) -> Principal | None:
 
 
 def require(principal: Principal, scope: str) -> None:
-    """Refuse who may not do such a thing at all, before anything is looked up.
-
-    Raises:
-        UnauthenticatedError: Nobody is logged in.
-        RequestError: The token or account has not this scope.
-    """
+    """Refuse who may not do such a thing at all, before anything is looked up."""
     if scope in principal.scopes:
         return
     if principal.is_anonymous:
@@ -155,12 +136,7 @@ def require(principal: Principal, scope: str) -> None:
 
 
 async def principal(request: Request) -> Principal:
-    """Return who asks; the dependency of every route.
-
-    Raises:
-        UnauthenticatedError: The token is unknown or over.
-        RequestError: They ask too often, or a cookie came without the token of a page.
-    """
+    """Return who asks; the dependency of every route."""
     scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
     is_bearer = scheme.lower() == "bearer"
     token = bearer.strip() if is_bearer else request.cookies.get(COOKIE)
@@ -188,11 +164,7 @@ def _find(engine: Engine, token: str) -> Principal | None:
 
 
 def count_login(request: Request, name: str) -> None:
-    """Count a login by a password.
-
-    Raises:
-        RequestError: The address has tried too often, in all or with this name.
-    """
+    """Count a login by a password."""
     network = _network(request)
     _count(request, network)
     request.app.state.limits.count(f"{network} as {name}", LOGINS_A_MINUTE)

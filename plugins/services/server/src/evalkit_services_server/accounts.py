@@ -42,20 +42,7 @@ def save_account(
     password: str | None = None,
     role: str | None = None,
 ) -> int:
-    """Add an account, or change what is given of one that exists.
-
-    Args:
-        connection: A transaction that writes.
-        name: Letters, digits, `.`, `_` and `-`, at most 64.
-        password: For the pages. A new one ends the sessions.
-        role: `administrator` or `submitter`. Default for a new account: `submitter`.
-
-    Returns:
-        Its id.
-
-    Raises:
-        EvalkitError: The name or the password is not allowed.
-    """
+    """Add an account, or change what is given of one that exists."""
     if not re.fullmatch(NAME, name):
         raise EvalkitError(
             f"account name: expected 1 to 64 letters, digits, '.', '_' and '-', "
@@ -108,14 +95,7 @@ def create_token(
     scopes: Iterable[str],
     expires: datetime | None = None,
 ) -> str:
-    """Add a token of an account, and return it; its hash is stored.
-
-    Args:
-        connection: A transaction that writes.
-        account_id: Whose it is.
-        scopes: What it may do: `read`, `submit`, `administer`.
-        expires: When it ends; None for never.
-    """
+    """Add a token of an account, and return it; its hash is stored."""
     token = f"evalkit_{secrets.token_urlsafe(32)}"
     values = {"account_id": account_id, "digest": digest_of(token)}
     values |= {"scopes": sorted(scopes), "expires": expires}

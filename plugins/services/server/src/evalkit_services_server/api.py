@@ -65,15 +65,7 @@ router = APIRouter()
 class Resource:
     """Rows that are listed, the newest first, and shown one by one.
 
-    Attributes:
-        name: Its name in paths.
-        table: The table of the rows.
-        scope: Who may ask for them at all.
-        rows: Selects those that somebody may see.
-        hidden: Columns that are not shown.
-        added: Types of what `rows` adds to the columns.
-        filters: Columns by which rows are listed, by the name of the filter.
-        key: The column by which a row is named; `id` by default.
+    `rows` selects what somebody may see: columns of `table`, and those of `added`.
     """
 
     name: str
@@ -94,11 +86,7 @@ class Resource:
         return create_model(self.name.title().removesuffix("s"), **fields)
 
     def find(self, connection: Connection, asking: Principal, key: Any) -> Any:
-        """Return one row.
-
-        Raises:
-            NotFoundError: There is none, or none that who asks may see.
-        """
+        """Return one row."""
         column = self.table.c.id if self.key is None else self.key
         rows = self.rows(asking).where(column == key)
         return one(connection, rows, f"{self.name.removesuffix('s')} {key}")
@@ -152,11 +140,7 @@ def listed(connection: Connection, statement: Select[Any]) -> list[dict[str, Any
 
 
 def one(connection: Connection, statement: Select[Any], what: str) -> dict[str, Any]:
-    """Return the fields of one row.
-
-    Raises:
-        NotFoundError: There is none, or none that may be seen.
-    """
+    """Return the fields of one row."""
     row = connection.execute(statement).mappings().first()
     if row is None:
         raise NotFoundError(f"{what}: not found")

@@ -44,17 +44,7 @@ HEADERS = {
 
 
 def make_app(settings: Settings) -> FastAPI:
-    """Return the application; its state holds the settings and the database.
-
-    Args:
-        settings: What the host set.
-
-    Returns:
-        The application, whose tables `migrate` has made before.
-
-    Raises:
-        EvalkitError: The settings would expose passwords to the network.
-    """
+    """Return the application; its state holds the settings and the database."""
     check_exposure(settings)
     app = FastAPI(
         title="evalkit",
@@ -77,11 +67,7 @@ def make_app(settings: Settings) -> FastAPI:
 
 
 def check_exposure(settings: Settings) -> None:
-    """Refuse to serve others than this machine without https.
-
-    Raises:
-        EvalkitError: The host did not say that a proxy has https.
-    """
+    """Refuse to serve others than this machine without https."""
     try:
         is_local = ipaddress.ip_address(settings.host).is_loopback
     except ValueError:

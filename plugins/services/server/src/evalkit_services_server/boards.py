@@ -125,18 +125,7 @@ def read_board(
     exact: bool,
     rows: int = PAGE_ROWS,
 ) -> Board:
-    """Read one page of the leaderboard of a task.
-
-    Args:
-        connection: An open transaction.
-        task: Row of the table `task`.
-        filters: What is shown.
-        exact: Whether scores of private datasets are shown as they are.
-        rows: Models on a page.
-
-    Raises:
-        DataError: A filter names what the task does not have.
-    """
+    """Read one page of the leaderboard of a task."""
     choices, datasets = _choose(connection, task, filters, exact)
     metric = filters.metric or choices.metrics[0]
     columns, notices = _columns(filters, datasets, choices.tags, task["weights"], exact)

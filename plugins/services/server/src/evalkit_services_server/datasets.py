@@ -79,11 +79,7 @@ def stored_dataset(
 ) -> Dataset:
     """Return a dataset with its own converters and labels that reads from the store.
 
-    Args:
-        settings: See `registered`.
-        known: The name that it is registered by, with parameters.
-        uri: Where its examples, or perturbed ones, are.
-        name: The name that runs give it. Default: the same.
+    It is registered as `known`, with parameters, and runs call it `name`.
     """
     sources = {each.name: each.source for each in registered(settings)}
     bound = Resolver(Registry()).dataset(sources.get(known) or known)

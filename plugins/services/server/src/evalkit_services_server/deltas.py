@@ -50,16 +50,8 @@ def delta_rows(
 ) -> list[dict[str, Any]]:
     """Return the delta of a model on a perturbed dataset, as rows of scores.
 
-    Args:
-        prefix: Name of the delta: the family of the perturbations.
-        original: The original dataset.
-        job: The latest job of the model on it.
-        perturbed: The perturbed examples.
-        predictions: The model's predictions for them.
-        metrics: The task's metrics; the first with scores of single examples counts.
-
-    Returns:
-        A row for all examples and for each tag, or a row with the reason for no delta.
+    Of the metrics, the first with scores of single examples counts. `job` is the latest
+    of the model on the original dataset.
     """
     from evalkit import read_run
     from evalkit_analysis_robustness import evaluate_perturbed, find_effects

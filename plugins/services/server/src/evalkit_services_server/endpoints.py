@@ -37,21 +37,7 @@ def register(
     settings: Settings,
     is_administrator: bool,
 ) -> dict[str, Any]:
-    """Check an endpoint, ask it the task's example, and check what it answers.
-
-    Args:
-        given: Where the model is.
-        task: Row of its task.
-        settings: They name the hosts that everybody may use.
-        is_administrator: Whether any public address may be used.
-
-    Returns:
-        The endpoint as the table `model` keeps it.
-
-    Raises:
-        RequestError: Who asks may not use it.
-        RequestError: The address is not allowed, or the answer breaks a rule.
-    """
+    """Check an endpoint, ask it the task's example, and check what it answers."""
     if not is_administrator:
         if given.key_variable is not None:
             raise RequestError("key_variable: only administrators name keys", 403)
@@ -116,13 +102,6 @@ def guarded(endpoint: Mapping[str, Any], settings: Settings) -> Iterator[None]:
 
     A name is looked up for each connection, and may mean another address each time:
     what is checked is what the connection is made to.
-
-    Args:
-        endpoint: As in the table `model`.
-        settings: They name the addresses for which the host vouches.
-
-    Raises:
-        EvalkitError: The address is not allowed.
     """
     url = str(endpoint["parameters"][_PARAMETERS[endpoint["model"]][0]])
     parts = _split(url)

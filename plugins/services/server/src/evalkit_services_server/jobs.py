@@ -139,11 +139,7 @@ class Heartbeat:
         self._thread.join()
 
     def report(self, text: str, share: float | None) -> None:
-        """Take what is being done, for the next sign of life.
-
-        Raises:
-            CancelledError: Another attempt holds the job, or the worker is to stop.
-        """
+        """Take what is being done, for the next sign of life."""
         self._report = text, share
         if self._lost.is_set() or self._stopping.is_set():
             raise CancelledError(f"the evaluation of job {self._claim.name} ended")

@@ -20,11 +20,7 @@ class RateLimit:
         self._counts = Counter[str]()
 
     def count(self, subject: str, most: int) -> None:
-        """Count a request.
-
-        Raises:
-            RequestError: The subject has asked more often in this minute.
-        """
+        """Count a request."""
         minute, second = divmod(int(time()), 60)
         if minute != self._minute:
             self._minute, self._counts = minute, Counter()
@@ -35,17 +31,7 @@ class RateLimit:
 
 
 def spend(connection: Connection, account_id: int, subject: str, most: int) -> None:
-    """Count a use of a day's quota; the transaction that is undone takes it back.
-
-    Args:
-        connection: A transaction that writes.
-        account_id: Whose quota it is.
-        subject: Of what, such as `submissions`, or those to one private dataset.
-        most: Uses a day.
-
-    Raises:
-        RequestError: The quota is used up.
-    """
+    """Count a use of a day's quota; the transaction that is undone takes it back."""
     day = now(connection).date().isoformat()
     row = {"account_id": account_id, "day": day, "subject": subject, "used": 1}
     counted = insert(connection, QUOTA).values(row)

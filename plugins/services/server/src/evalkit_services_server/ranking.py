@@ -36,12 +36,8 @@ def rank_means(
     """Rank models by weighted means of columns.
 
     The intervals are those of means of independent scores (MOVER, as in
-    `evalkit.scoring.mean_of_intervals`, of all models at once).
-
-    Args:
-        grid: Scores, and the bounds of their intervals (3, columns, models).
-        weights: Weights of the columns. Those of weight 0 do not count.
-        higher_is_better: Direction of the scores; None ranks no model.
+    `evalkit.scoring.mean_of_intervals`, of all models at once). The grid has the scores
+    and the bounds of their intervals (3, columns, models).
     """
     used = np.flatnonzero(weights)
     shares = np.array(weights, dtype=float)[used]

@@ -181,10 +181,6 @@ def add_perturbed(
 
     Other content is a new version. The prefix is the family of the perturbations, which
     the task has as a delta metric.
-
-    Raises:
-        EvalkitError: The original is not on this server, the examples are not of it,
-            or they cannot be sent.
     """
     with reading(engine) as connection:
         row = newest_version(connection, original)

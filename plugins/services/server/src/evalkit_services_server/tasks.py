@@ -21,11 +21,7 @@ from evalkit_services_server.tables import DATASET, ROUND, TASK
 
 
 def add_task(connection: Connection, name: str) -> int:
-    """Add the row of an installed task, and return its id; an existing one stays.
-
-    Raises:
-        PluginError: The task is unknown or broken.
-    """
+    """Add the row of an installed task, and return its id; an existing one stays."""
     task = _bind(name)
     code = task.component.name
     row = {
@@ -51,11 +47,7 @@ def asked_task(row: Mapping[str, Any]) -> Any:
 
 
 def task_id(connection: Connection, code: str) -> int:
-    """Return the id of a task's row.
-
-    Raises:
-        EvalkitError: The task has no row.
-    """
+    """Return the id of a task's row."""
     found = connection.scalar(select(TASK.c.id).where(TASK.c.code == code))
     if found is None:
         raise EvalkitError(
@@ -66,14 +58,7 @@ def task_id(connection: Connection, code: str) -> int:
 
 
 def change_task(connection: Connection, code: str, **changes: Any) -> list[int]:
-    """Change columns of a task's row, and request evaluations by metrics that are new.
-
-    Returns:
-        Ids of the requested jobs: all of the task, if it has a new metric.
-
-    Raises:
-        EvalkitError: The task has no row, or a value is refused.
-    """
+    """Change columns of a task's row; a new metric requests all its evaluations."""
     of_task = TASK.c.id == task_id(connection, code)
     row = connection.execute(select(TASK).where(of_task)).one()
     values = _checked(changes, _bind(row.component))
@@ -123,11 +108,7 @@ def _checked(values: Mapping[str, Any], task: BoundTask) -> dict[str, Any]:
 
 
 def set_round(connection: Connection, task_id: int, number: int, state: str) -> int:
-    """Open, close or freeze a round, and return its id; one that is opened is made.
-
-    Raises:
-        EvalkitError: The task has no such round, or it is frozen.
-    """
+    """Open, close or freeze a round, and return its id; one that is opened is made."""
     if number < 1:
         raise EvalkitError(f"round must be at least 1, got {number}")
     if state == "open":
@@ -145,11 +126,7 @@ def set_round(connection: Connection, task_id: int, number: int, state: str) -> 
 
 
 def round_to_join(connection: Connection, task_id: int, number: int) -> int | None:
-    """Return the id of the open round that a dataset joins; None for 0.
-
-    Raises:
-        EvalkitError: The round is closed or frozen.
-    """
+    """Return the id of the open round that a dataset joins; None for 0."""
     if number == 0:
         return None
     chosen = ROUND.c.task_id == task_id, ROUND.c.number == number

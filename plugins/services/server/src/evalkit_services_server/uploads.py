@@ -96,11 +96,7 @@ class Received(NamedTuple):
 async def upload(
     request: Request, asking: Annotated[Principal, Depends(access.principal)]
 ) -> AsyncIterator[Request]:
-    """Give a request whose body must arrive in time; a dependency of routes.
-
-    Raises:
-        RequestError: Who asks may not upload, or has too many uploads under way.
-    """
+    """Give a request whose body must arrive in time; a dependency of routes."""
     access.require(asking, "submit")
     account, end = asking.account_id, anyio.current_time() + LONGEST_TIME
     if _OF_ACCOUNTS[account] >= MOST_OF_ACCOUNT:
@@ -152,22 +148,7 @@ def submit(
     dataset_id: int,
     file: Any,
 ) -> int:
-    """Receive the predictions of a model for a dataset, and request their evaluation.
-
-    Args:
-        engine: The database.
-        settings: Limits, and the store.
-        asking: Who submits.
-        model_id: An uploaded model of theirs.
-        dataset_id: A dataset of its task.
-        file: A binary file of JSON lines: plain, gzip or Zstandard.
-
-    Returns:
-        Id of the submission.
-
-    Raises:
-        RequestError: It is refused; problems are named by their lines.
-    """
+    """Receive predictions, request their evaluation, and return the submission."""
     with writing(engine) as connection:
         dataset = _accept(connection, settings, asking, model_id, dataset_id)
         # refused before it arrives; the quota is spent when it has
@@ -259,17 +240,7 @@ def _row_check(settings: Settings, dataset: Mapping[str, Any]) -> CheckRow:
 
 
 def receive(file: Any, path: Path, check: CheckRow) -> Received:
-    """Unpack, check and write a file of predictions.
-
-    Args:
-        file: The file as it arrives.
-        path: Where it is written, unpacked.
-        check: Gives what a row breaks, beyond what any row must hold.
-
-    Raises:
-        RequestError: Some lines break rules; it names the first hundred.
-        RequestError: The file is too large.
-    """
+    """Unpack, check and write a file of predictions."""
     problems, digest, size, rows = list[dict[str, Any]](), hashlib.sha256(), 0, 0
     try:
         with path.open("wb") as kept:

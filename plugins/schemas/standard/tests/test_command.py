@@ -103,6 +103,16 @@ class TestCheck:
         assert done.exit_code == 0
         assert json.loads(done.output)["undeclared"] == ["moood"]
 
+    def test_an_index_that_is_there_twice_is_named(self) -> None:
+        rows = [{"_index_": n, "_replication_": r} for n, r in ((0, "a"), (1, "a"))]
+        path = write_lines(*rows, {"_index_": 0, "_replication_": "b"}, rows[0])
+        assert schema("check", path, "--schema", "ReplicatedItem").output == (
+            "rows.jsonl: line 4: _index_: must be unique, row 1 has it too, found 0\n"
+            "4 rows checked, 1 failed\n"
+        )
+        with pytest.raises(SchemaError, match=r"line 4: .*0, 'a' was given before"):
+            schema("write", path, "-o", "out", "--schema", "ReplicatedItem")
+
     def test_a_schema_may_be_of_a_task_or_of_a_file(self) -> None:
         path = write_lines({"id": "1", "label": "entailed", "prob": {"entailed": 1.0}})
         assert schema("check", path, "--schema", "tasks/nli:Output").exit_code == 0

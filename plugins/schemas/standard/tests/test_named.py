@@ -15,7 +15,13 @@ from evalkit.errors import (
     SchemaError,
     UnknownPluginError,
 )
-from evalkit_schemas_standard import arrow_schema, named_schema, schema_names
+from evalkit_schemas_standard import (
+    arrow_schema,
+    json_schema,
+    named_schema,
+    schema_identity,
+    schema_names,
+)
 
 ROWS = {
     "Item": {"_index_": 0},
@@ -29,6 +35,20 @@ ROWS = {
     "text.Tokens": {"tokens": ["a", "b"]},
     "vision.Image": {"bytes": b"\x00", "format": "image/png"},
 }
+
+VERSIONS = {
+    ("Item", "1"): "aabc7b3402be",
+    ("ReplicatedItem", "1"): "8e40eb4ddb70",
+    ("ResponseItem", "1"): "f992634c27c4",
+    ("binary.Media", "1"): "0a11c653b8f9",
+    ("classification.Label", "1"): "8e8703d38df3",
+    ("text.TaggedSpan", "1"): "8b97141474e6",
+    ("text.TaggedSpans", "1"): "83374228e1b9",
+    ("text.Text", "1"): "aa951717a125",
+    ("text.Tokens", "1"): "5fc530ee3515",
+    ("vision.Image", "1"): "be97484fe86f",
+}
+"""Identities by name and version: a change of fields raises the version."""
 
 Install = Callable[..., Path]
 
@@ -60,6 +80,15 @@ def test_every_name_stands_for_a_model_that_takes_its_rows() -> None:
         with pytest.raises(ValidationError, match="Extra inputs"):
             model.model_validate({**row, "other": 1})
     assert {*ROWS} <= {*schema_names()}
+
+
+def test_a_schema_of_other_fields_has_another_version() -> None:
+    models = {name: named_schema(name) for name in ROWS}
+    found = {
+        (name, json_schema(model)["x-evalkit"]["version"]): schema_identity(model)[:12]
+        for name, model in models.items()
+    }
+    assert found == VERSIONS
 
 
 def test_an_unknown_name_is_an_error_with_the_names_there_are() -> None:

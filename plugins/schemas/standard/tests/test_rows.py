@@ -64,6 +64,12 @@ def test_replications_have_the_ids_that_dyff_gave(
     assert replication_id(str(UUID(evaluation)), number) == expected
 
 
+def test_a_run_has_replications_by_its_fingerprint() -> None:
+    ids = {replication_id(run, n) for run in ("0" * 16, "f" * 16) for n in range(2)}
+    assert len(ids) == 4
+    assert all(UUID(each).version == 5 for each in ids)
+
+
 @pytest.mark.parametrize(
     ("evaluation", "number"),
     [

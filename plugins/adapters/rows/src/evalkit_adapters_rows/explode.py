@@ -1,4 +1,4 @@
-"""The adapters that make a row of each element of a list, or number the elements."""
+"""The adapters of lists: a row of each element, numbers, and parts of an answer."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from pydantic import Field
 
 from evalkit.catalog import is_reserved
 from evalkit.errors import AdapterError
+from evalkit.scoring import RESPONSES_KEY
 from evalkit_adapters_rows import AdapterSettings
 from evalkit_adapters_rows.paths import Path, PathError, read_path
 from evalkit_adapters_rows.row_values import collection, object_row
+
+_INDEX = "_response_index_"
 
 
 class ExplodeCollections:
@@ -117,7 +120,7 @@ class EmbedIndex:
         }
         made = {
             name: [
-                {**_object(each, name), **{key: numbers[key][place] for key in numbers}}
+                {**object_row(each), **{key: numbers[key][place] for key in numbers}}
                 for place, each in enumerate(elements)
             ]
             for name, elements in columns.items()
@@ -125,11 +128,42 @@ class EmbedIndex:
         yield {name: made.get(name, value) for name, value in row.items()}
 
 
-def _object(element: Any, name: str) -> dict[str, Any]:
-    if not isinstance(element, dict):
-        problem = f"the elements of {name!r} must be objects, found {element!r:.40}"
-        raise AdapterError(problem, field=name)
-    return element
+class GatherResponses:
+    """Make one answer of the responses that are parts of it, such as spans.
+
+    These share a `_response_index_` with the first one, which ranks best; the others
+    are left out. A row without responses has an empty list: there are no spans.
+
+    Example:
+        ```yaml
+        - kind: GatherResponses
+          configuration: {field: spans}
+        ```
+    """
+
+    version = "1"
+
+    class Parameters(AdapterSettings):
+        """Where the parts go."""
+
+        field: str = Field(default="spans", description="Field with the list of parts")
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.field = parameters.field
+
+    def adapt_row(self, row: Any) -> Iterator[dict[str, Any]]:
+        """Yield the row with the parts of its best answer in place of its responses."""
+        row = object_row(row)
+        first, parts = None, []
+        for place, part in enumerate(collection(row, RESPONSES_KEY)):
+            if not isinstance(part, dict) or not isinstance(part.get(_INDEX), int):
+                problem = f"response {place + 1} must be an object with {_INDEX!r}"
+                raise AdapterError(problem, field=RESPONSES_KEY)
+            first = part[_INDEX] if first is None else first
+            if part[_INDEX] == first:
+                parts.append({k: v for k, v in part.items() if k != _INDEX})
+        rest = {key: value for key, value in row.items() if key != RESPONSES_KEY}
+        yield {**rest, self.field: parts}
 
 
 def _common_length(columns: Mapping[str, Sequence[Any]]) -> int:

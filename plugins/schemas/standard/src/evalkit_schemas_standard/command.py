@@ -19,6 +19,8 @@ from evalkit_cli.commanding import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pydantic import BaseModel
 
     from evalkit import Violation
@@ -193,6 +195,9 @@ def _check(file: Path, model: type[BaseModel], limit: int) -> _Report:
             failed += 1
             problems += len(violations)
             first += [(line, each) for each in violations[: limit - len(first)]]
+    for line, again in _repeated(file, model):
+        failed, problems = failed + 1, problems + 1
+        first += [(line, again)][: limit - len(first)]
     ignored = model.model_config.get("extra", "ignore") == "ignore"
     undeclared = sorted(keys - {*declared_keys(model)}) if ignored else []
     if undeclared:
@@ -201,6 +206,24 @@ def _check(file: Path, model: type[BaseModel], limit: int) -> _Report:
             stacklevel=2,
         )
     return _Report(rows, failed, problems, first, undeclared)
+
+
+def _repeated(file: Path, model: type[BaseModel]) -> Iterator[tuple[int, Violation]]:
+    """Yield rows whose `_index_` an earlier row has, of the same replication."""
+    from evalkit import Violation
+    from evalkit_adapters_rows import file_rows
+
+    names = [
+        name
+        for name in ("_index_", "_replication_")
+        if name in {field.alias for field in model.model_fields.values()}
+    ]
+    seen: dict[tuple[Any, ...], int] = {}
+    for row in file_rows(file) if names else ():
+        key = tuple((row.values or {}).get(name) for name in names)
+        if None not in key and seen.setdefault(key, row.line) != row.line:
+            rule = f"must be unique, row {seen[key]:,} has it too"
+            yield row.line, Violation("_index_", rule, key[0])
 
 
 def _print(file: Path, report: _Report, first: list[str]) -> None:

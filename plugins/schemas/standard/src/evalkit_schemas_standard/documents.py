@@ -185,7 +185,8 @@ def _without_notes(document: Any) -> Any:
         if key not in ("title", "description", "$schema")
     }
     if MORE in found:
-        more = {k: v for k, v in found.pop(MORE).items() if k != "description"}
+        notes = ("description", "version")
+        more = {k: v for k, v in found.pop(MORE).items() if k not in notes}
         found |= {MORE: more} if more else {}
     for key in ("items", "additionalProperties", "propertyNames"):
         if key in found:

@@ -145,14 +145,12 @@ class _Generator(GenerateJsonSchema):
         decorators = cls.__pydantic_decorators__
         rules = [*decorators.root_validators, *decorators.model_validators]
         rules += _settings(cls)
-        strict = bool(cls.model_config.get("strict"))
+        more = {"rules": rules, "strict": bool(cls.model_config.get("strict"))}
+        if "version" in cls.__class_vars__:
+            more["version"] = cls.version or ""
         if "description" in document:
             document["description"] = " ".join(document["description"].split())
-        return (
-            with_more(document, rules=rules, strict=strict)
-            if rules or strict
-            else document
-        )
+        return with_more(document, **more) if any(more.values()) else document
 
     def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> Document:
         """Refuse keys that may be missing."""

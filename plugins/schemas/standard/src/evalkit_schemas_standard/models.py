@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -15,6 +15,8 @@ class SchemaModel(BaseModel):
     """A model of rows that have the declared fields and no others."""
 
     model_config = ConfigDict(extra="forbid")
+    version: ClassVar[str | None] = "1"
+    """Rises with each change of the fields."""
 
 
 class Label(SchemaModel):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
-from uuid import UUID, uuid5
+from uuid import NAMESPACE_OID, UUID, uuid5
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
@@ -18,6 +19,7 @@ from evalkit_schemas_standard.named import named_schema
 Part: TypeAlias = str | type[BaseModel]
 """A schema as a user gives it: its name, or a model."""
 
+_FINGERPRINT = re.compile("[0-9a-f]{16}")
 _MAY_DIFFER = {"extra", "title", "json_schema_extra"}
 """Settings of models that a product may be made of all the same."""
 _DEFAULTS = {"strict": False}
@@ -55,7 +57,13 @@ def product(components: Sequence[Part], name: str = "Product") -> type[BaseModel
     settings = ConfigDict(title=name)
     if any(model.model_config.get("extra") == "forbid" for model in models):
         settings["extra"] = "forbid"
-    body = {"model_config": settings, "__module__": __name__, "__doc__": None}
+    body: dict[str, Any] = {
+        "model_config": settings,
+        "__module__": __name__,
+        "__doc__": None,
+    }
+    if any("version" in model.__class_vars__ for model in models):
+        body["version"] = None  # a part's is not the product's
     # pydantic collects the fields of the last base first
     bases = tuple(reversed(list(_without_inherited(models))))
     try:
@@ -132,7 +140,8 @@ def _own_attributes(model: type[BaseModel]) -> Iterator[tuple[str, Any]]:
     """Yield what a model and those that it inherits from define beside fields."""
     own = model.__mro__[: model.__mro__.index(BaseModel)]
     for name in {name for each in own for name in vars(each)}:
-        is_known = name in ("_abc_impl", "model_config") or name in model.model_fields
+        known = ("_abc_impl", "model_config", "version")
+        is_known = name in known or name in model.model_fields
         if not (name.startswith("__") or is_known):
             yield name, inspect.getattr_static(model, name)
 
@@ -192,7 +201,7 @@ def replication_id(evaluation: str | UUID, number: int) -> str:
     evaluation, as Dyff's ids are.
 
     Args:
-        evaluation: Id of the evaluation, a UUID.
+        evaluation: Id of the evaluation: a UUID, or the fingerprint of a run.
         number: Number of the pass, from 0.
 
     Returns:
@@ -204,9 +213,12 @@ def replication_id(evaluation: str | UUID, number: int) -> str:
     if isinstance(number, bool) or not isinstance(number, int) or number < 0:
         raise SchemaError(f"a replication has a number from 0, not {number!r}")
     try:
+        if isinstance(evaluation, str) and _FINGERPRINT.fullmatch(evaluation):
+            evaluation = uuid5(NAMESPACE_OID, evaluation)
         namespace = evaluation if isinstance(evaluation, UUID) else UUID(hex=evaluation)
     except (ValueError, AttributeError, TypeError) as error:
         raise SchemaError(
-            f"the id of an evaluation must be a UUID, found {evaluation!r}"
+            "the id of an evaluation must be a UUID or the fingerprint of a run, found "
+            f"{evaluation!r}"
         ) from error
     return uuid5(namespace, str(number)).hex

@@ -54,7 +54,7 @@ _PLAIN = {**_AS_TEXT, "string": "str", "boolean": "bool", "float64": "float"}
 _HOMES = {
     "datetime": ("date", "datetime", "time", "timedelta"),
     "decimal": ("Decimal",),
-    "typing": ("Annotated", "Literal"),
+    "typing": ("Annotated", "ClassVar", "Literal"),
     "uuid": ("UUID",),
     "pydantic": (
         *("AwareDatetime", "BaseModel", "ConfigDict", "Field", "NaiveDatetime"),
@@ -174,8 +174,8 @@ class _Writer:
             "extra": '"forbid"' if is_closed else None,
             "strict": "True" if more.get("strict") else None,
         }
-        lines = _checks(document)
-        taken: set[str] = set()
+        lines, version = _checks(document), more.get("version")
+        taken = {"version"} if version else set[str]()
         for number, (column, part, required) in enumerate(fields_of(document)):
             attribute = _python_name(column, number, taken | _USED | {*self._bodies})
             taken.add(attribute)
@@ -187,6 +187,7 @@ class _Writer:
             config = f"    model_config = ConfigDict({_keywords(own)})"
             head = [f"    {_text(described)}"] if described else []
             head += [config] if any(own.values()) else []
+            head += [f"    version: ClassVar[str] = {version!r}"] if version else []
             body = "\n".join(
                 [f"class {free}(BaseModel):", *(head + lines or ["    pass"])]
             )

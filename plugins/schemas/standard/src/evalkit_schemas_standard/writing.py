@@ -53,7 +53,8 @@ class WriteOptions(TypedDict, total=False):
         file_format: `parquet` (default) or `arrow`.
         partition_by: Fields of which each combination of values has a folder of its
             own, `field=value`, as Hive names them.
-        id_fields: Fields whose values together no two rows may share.
+        id_fields: Fields whose values together no two rows may share; by default
+            `_index_` and `_replication_` where the schema has them.
         overwrite: Whether to replace the data set that is there.
         schema_name: Name of the schema, for the manifest.
     """
@@ -194,7 +195,8 @@ def _write(
 
     schema = arrow_schema(model)
     partition_by = [*options.get("partition_by", ())]
-    id_fields = [*options.get("id_fields", ())]
+    keys = [name for name in ("_index_", "_replication_") if name in schema.names]
+    id_fields = [*(options.get("id_fields") or keys)]
     file_format = options.get("file_format", "parquet")
     if file_format not in ("parquet", "arrow"):
         raise SchemaError(f"the format is parquet or arrow, not {file_format!r}")

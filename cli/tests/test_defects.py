@@ -25,6 +25,8 @@ def run(
         raise error
 
     monkeypatch.setattr(main_module.cli, "main", fail)
+    # a command of a plugin that another test ran in this process
+    monkeypatch.setattr(main_module.cli, "running", None)
     with pytest.raises(SystemExit) as ended:
         main_module.main()
     printed = capsys.readouterr()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import wait
 from contextlib import contextmanager
 from itertools import count, islice, takewhile
 from typing import Any, Self
@@ -40,6 +41,9 @@ _FIRST_WAIT = 1.0
 """Seconds before a request is sent again; twice as many each time."""
 
 _LONGEST_WAIT = 60.0
+
+_PATIENCE = 0.2
+"""Seconds within which an interrupt is noticed."""
 
 _AHEAD = 4
 _LEAST_AHEAD = 256
@@ -163,6 +167,8 @@ class Engine:
         self.budget.requests += total
         work = self._portal.start_task_soon(self._run, questions, take)
         try:
+            while not wait([work], _PATIENCE).done:
+                pass  # a system may wake another thread than this at a signal
             work.result()
         except KeyboardInterrupt as error:
             self._ended_by = self._ended_by or error

@@ -294,7 +294,8 @@ def fake_distribution(
         name: str | None = None,
         version: str = "1.2.3",
     ) -> FakeDistribution:
-        folder = tmp_path / "distributions" / str(len(made))
+        # pytest gives the folder of a test that passed to the next: caches know it
+        folder = tmp_path / "distributions" / uuid.uuid4().hex
         fake = FakeDistribution(folder, name or f"fake-{len(made)}", version)
         if isinstance(entry_points, str | bytes):
             fake.write_raw(code, entry_points)

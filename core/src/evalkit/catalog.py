@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalkit.base.lazy import lazy_names
+from evalkit.base.lazy import lazy_names as lazy_names
 
 if TYPE_CHECKING:
     from evalkit.base.copies import split_composition as split_composition

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalkit.base.lazy import lazy_names
+from evalkit.catalog import lazy_names
 
 if TYPE_CHECKING:
     from evalkit_schemas_standard.arrow import arrow_schema as arrow_schema

@@ -313,7 +313,7 @@ def test_content_that_changes_triggers_nothing_and_a_new_version_does(
     assert names == ["reviews.2.jsonl", "reviews.jsonl"]
     with host.engine.connect() as connection:
         (waiting,) = requests.waiting_for_predictions(connection)
-    assert waiting == ("owner-of-m", "m", "reviews")
+    assert waiting == ("owner-of-m", "m", "reviews", 1)
     assert host.board() == {"m": ["waiting for predictions"]}
 
 

@@ -165,7 +165,7 @@ def test_predictions_are_uploaded_and_followed(site: Site, tmp_path: Path) -> No
     assert wrong.status_code == 422
     answer = bob.post("/account/models", data=form, params=proof)
     assert answer.status_code == 303, answer.text
-    assert "mine on sample-sentiment" in bob.get("/account").text
+    assert ">mine</a> on sample-sentiment" in bob.get("/account").text
     path = answer.headers["location"]
     page = bob.get(path).text
     assert "waiting for predictions" in page

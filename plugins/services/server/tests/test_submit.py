@@ -66,7 +66,7 @@ def test_refusals_say_why(served: Served, tmp_path: Path) -> None:
         (rows + b"not json\n", (), "ada", "invalid JSON"),
         (rows.partition(b"\n")[0], (), "ada", "refused: "),
         (rows, ("--model", "bob"), "bob", None),
-        (rows, ("--model", "bob"), "ada", "is of bob"),
+        (rows, ("--model", "bob"), "ada", "belongs to bob"),
     ]
     for content, options, who, reason in cases:
         path.write_bytes(content)

@@ -139,7 +139,7 @@ def _find_model(client: Client, task: str, name: str) -> int:
     model = models[0] if models else _ask(client, "POST", "models", json=own)
     if model["account"] != _ask(client, "GET", "account")["name"]:
         owner = model["account"]
-        raise EvalkitError(f"model {name!r} is of {owner}. Choose another --model")
+        raise EvalkitError(f"model {name!r} belongs to {owner}. Choose another --model")
     return int(model["id"])
 
 

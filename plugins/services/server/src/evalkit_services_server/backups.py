@@ -74,7 +74,7 @@ def _fault(uri: str, sha256: str) -> str | None:
         is_run = uri.endswith("/run.json")
         damage = find_damage(local(uri.removesuffix("/run.json"))) if is_run else []
     except (EvalkitError, OSError) as error:
-        return f"{uri}: {error}"
+        return f"{uri}: {getattr(error, 'strerror', None) or error}"
     return damage[0] if damage else None
 
 

@@ -212,7 +212,7 @@ def restore_command(folder: Path) -> None:
     for fault in faults:
         echo(fault, err=True)
     if faults:
-        raise click.ClickException(f"{len(faults):,} files of the store are not whole")
+        raise EvalkitError(f"missing or damaged files in the store: {len(faults):,}")
     echo(f"{folder}: restored")
 
 

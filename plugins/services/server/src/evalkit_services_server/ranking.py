@@ -57,8 +57,7 @@ def rank_means(
         best = np.nanargmin(keys)
         near, far = (below, above) if higher_is_better else (above, below)
         gap = np.abs(means - means[best])
-        may_equal_best = is_ranked & (gap <= np.hypot(near[best], far))
-        may_equal_best[best] = False
+        may_equal_best = (ranks > 1) & (gap <= np.hypot(near[best], far))
     known = np.isfinite(values).sum(axis=0)
     return Means(
         means, means - below, means + above, known, keys, ranks, may_equal_best

@@ -101,7 +101,7 @@ def end_outdated(connection: Connection, original: str) -> list[str]:
 def waiting_for_predictions(
     connection: Connection, account_id: int | None = None
 ) -> Sequence[Row[Any]]:
-    """Return `account`, `model` and `dataset` where uploaded predictions are missing.
+    """Return `account`, `model`, its `id`, and `dataset` that lack predictions.
 
     Hidden datasets, and rounds that are not open, are left out.
     """
@@ -113,7 +113,7 @@ def waiting_for_predictions(
     pairs = pairs.join(ACCOUNT, ACCOUNT.c.id == MODEL.c.account_id)
     places = {"account": ACCOUNT, "model": MODEL, "dataset": DATASET}
     names = [table.c.name.label(name) for name, table in places.items()]
-    return connection.execute(pairs.with_only_columns(*names)).all()
+    return connection.execute(pairs.with_only_columns(*names, MODEL.c.id)).all()
 
 
 _PAIRS = (

@@ -302,7 +302,8 @@ def _problems(line: bytes, check: CheckRow) -> Sequence[Violation]:
     try:
         row = from_json(line, allow_inf_nan=False)
     except ValueError as error:
-        return [Violation("(row)", f"invalid JSON: {error}")]
+        where = str(error).replace("at line 1 column", "at column")
+        return [Violation("(row)", f"invalid JSON: {where}")]
     if not isinstance(row, dict):
         return [Violation("(row)", "must be a JSON object", row)]
     key = next((key for key in _ID_KEYS if key in row), None)

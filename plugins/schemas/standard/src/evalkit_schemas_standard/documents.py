@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from evalkit.errors import SchemaError
 from evalkit_schemas_standard.field_names import check_names
@@ -38,6 +38,7 @@ FORMATS = {
 """Kinds of values by the format of their texts."""
 LENGTHS = {
     "string": ("minLength", "maxLength"),
+    "bytes": ("minLength", "maxLength"),
     "list": ("minItems", "maxItems"),
     "map": ("minProperties", "maxProperties"),
 }
@@ -46,6 +47,12 @@ MOST_PARTS = 100_000
 """Parts of a document beyond which it is refused; references may repeat one another."""
 MOST_LEVELS = 50
 """Models within one another."""
+
+LIMITS: dict[str, tuple[float, float]] = {
+    **INTEGERS,
+    **{kind: (-most, most) for kind, most in FLOATS.items()},
+}
+"""Least and greatest value of each type of numbers."""
 
 _NULL = {"type": "null"}
 _NOTES = {
@@ -91,8 +98,6 @@ class _More(BaseModel):
     description: str = ""
     unit: str = ""
     semantics: str = ""
-    min_length: NonNegativeInt = 0
-    max_length: NonNegativeInt = 0
     ge: int | float | str = 0
     gt: int | float | str = 0
     le: int | float | str = 0
@@ -102,9 +107,7 @@ class _More(BaseModel):
 
 _TYPES = {bool: "boolean", int: "integer", str: "string"}
 _OF_FIELDS = ("unit", "semantics")
-_LENGTH_RULES = ("min_length", "max_length")
-_NUMBERS = {*FLOATS, "decimal"}
-_ORDERED = {*INTEGERS, *_NUMBERS, "date", "datetime", "time", "duration"}
+_ORDERED = {*INTEGERS, *FLOATS, "decimal", "date", "datetime", "time", "duration"}
 
 
 def plain_of(document: Document) -> tuple[Document, bool]:
@@ -137,18 +140,15 @@ def rules_of(plain: Document) -> dict[str, Any]:
     """Return the rules for values that are not null, as pydantic's `Field` has them."""
     kind, more = kind_of(plain), plain.get(MORE, {})
     found: dict[str, Any] = {}
-    if kind in INTEGERS or kind == "float64":
-        limits = dict(zip(("ge", "le"), INTEGERS.get(kind, ()), strict=False))
+    if kind in LIMITS:
+        limits = dict(zip(("ge", "le"), LIMITS[kind], strict=True))
         for name, keyword in BOUNDS.items():
             if keyword in plain and plain[keyword] != limits.get(name):
                 found[name] = plain[keyword]
     else:
         found = {name: more[name] for name in BOUNDS if name in more}
-    keywords = LENGTHS.get(kind, ())
-    written = dict(zip(_LENGTH_RULES, keywords, strict=False))
-    for name in _LENGTH_RULES:
-        if name in more or written.get(name) in plain:
-            found[name] = more[name] if name in more else plain[written[name]]
+    lengths = zip(("min_length", "max_length"), LENGTHS.get(kind, ()), strict=False)
+    found |= {name: plain[word] for name, word in lengths if word in plain}
     renamed = {"precision": "max_digits", "scale": "decimal_places"}
     found |= {new: more[old] for old, new in renamed.items() if old in more}
     found |= {"pattern": plain["pattern"]} if "pattern" in plain else {}
@@ -497,68 +497,46 @@ def _values(document: Document) -> Sequence[Any]:
 
 def _finished(found: Document, kind: str, place: str) -> Document:
     """Write the rules of a value as all that say the same have them."""
-    more = {k: v for k, v in found.get(MORE, {}).items() if _is_said(k, v, kind)}
+    usual = {"kind": ("int64", "float64"), "zone": ("UTC",)}
+    more = {
+        key: value
+        for key, value in found.get(MORE, {}).items()
+        if not (
+            value is None or value is False or value in ("", [], *usual.get(key, ()))
+        )
+        or (key in (*BOUNDS, "scale") and value is not None)
+    }
     for name in {*more} & {*BOUNDS} if kind not in _ORDERED else ():
         raise SchemaError(f"{place}: {name} is no rule for {kind}")
     shortest = {least for least, _ in LENGTHS.values()}
     found = {k: v for k, v in found.items() if k != MORE and (v or k not in shortest)}
     if kind == "decimal":
         _check_digits(more, place)
-    elif kind in INTEGERS and "enum" not in found:
-        found |= _integer_bounds(found, kind, place)
-    elif kind in FLOATS and "enum" not in found:
-        found, own = _float_bounds(found, more, kind)
-        more = {k: v for k, v in more.items() if k not in BOUNDS} | own
-    elif kind == "bytes":
-        written = dict(zip(LENGTHS["string"], _LENGTH_RULES, strict=True))
-        more |= {new: found.pop(old) for old, new in written.items() if old in found}
+    elif kind in LIMITS and "enum" not in found:
+        found |= {BOUNDS[k]: more.pop(k) for k in BOUNDS if k in more}
+        found = _bounded(found, kind, place)
     return {**found, MORE: more} if more else found
 
 
-def _is_said(key: str, value: Any, kind: str) -> bool:
-    """Tell whether what stands under `x-evalkit` says more than its absence."""
-    usual = {"kind": ("int64", "float64"), "zone": ("UTC",)}
-    if value in usual.get(key, ()) or (key == "finite" and kind not in _NUMBERS):
-        return False
-    return not (value is None or value is False or value in ("", []))
-
-
-def _integer_bounds(found: Document, kind: str, place: str) -> Document:
-    """Return the bounds of integers as a minimum and a maximum."""
-    least, most = INTEGERS[kind]
-    for name, limit, sign in (("ge", least, 1), ("le", most, -1)):
-        value = found.get(BOUNDS[name])
-        if isinstance(value, int) and kind != "int64" and sign * (value - limit) < 0:
-            raise SchemaError(
-                f"{place}: {name}={value} takes values that {kind} does not hold"
-            )
-    low, high = [least], [most]
-    for name, shift in (("ge", 0), ("gt", 1), ("le", 0), ("lt", -1)):
-        value = found.pop(BOUNDS[name], None)
-        if value is not None and math.isfinite(value):
-            is_low = name[0] == "g"
-            whole = math.ceil(value) if is_low else math.floor(value)
-            (low if is_low else high).append(whole + shift if whole == value else whole)
-    return {"minimum": max(low), "maximum": min(high)}
-
-
-def _float_bounds(
-    found: Document, more: Document, kind: str
-) -> tuple[Document, Document]:
-    """Return a float with its bounds, and those that are to stand in `x-evalkit`."""
-    is_double = kind == "float64"
-    given = {k: found[word] for k, word in BOUNDS.items() if word in found}
-    given = {
-        **(given if is_double else {}),
-        **{k: more[k] for k in BOUNDS if k in more},
-    }
-    bounds = {k: float(v) for k, v in given.items() if math.isfinite(float(v))}
+def _bounded(found: Document, kind: str, place: str) -> Document:
+    """Add the bounds of a type of numbers to those of the field."""
+    least, most = LIMITS[kind]
+    if kind in INTEGERS and kind != "int64":
+        for name, limit, sign in (("ge", least, 1), ("le", most, -1)):
+            value = found.get(BOUNDS[name], limit)
+            if sign * (value - limit) < 0:
+                raise SchemaError(
+                    f"{place}: {name}={value} takes values that {kind} does not hold"
+                )
+    number = int if kind in INTEGERS else float
+    bounds = {"minimum": least, "maximum": most}
+    bounds |= {word: found[word] for word in BOUNDS.values() if word in found}
     found = {key: value for key, value in found.items() if key not in BOUNDS.values()}
-    limit = FLOATS[kind]
-    limits = {} if is_double else {"minimum": -limit, "maximum": limit}
-    return found | limits | {BOUNDS[k]: v for k, v in bounds.items()}, (
-        {} if is_double else bounds
-    )
+    return found | {
+        word: number(value) if number(value) == value else value
+        for word, value in bounds.items()
+        if math.isfinite(value)
+    }
 
 
 def _check_digits(more: Document, place: str) -> None:

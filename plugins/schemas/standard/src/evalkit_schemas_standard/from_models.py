@@ -23,7 +23,6 @@ from evalkit_schemas_standard.documents import FORMATS, Document, canonical, nor
 from evalkit_schemas_standard.scalars import (
     ANY_ZONE,
     BOUNDS,
-    FLOATS,
     MORE,
     NO_ZONE,
     Stored,
@@ -109,7 +108,7 @@ class _Generator(GenerateJsonSchema):
             schema = {**schema, "metadata": kept}
         document: Document = super().generate_inner(schema)
         if MORE in metadata:
-            document = _stored(document, metadata[MORE])
+            document = with_more(document, **metadata[MORE])
         serialization = schema.get("serialization", {})
         if _is_foreign(serialization.get("function")):
             return _problem("a serializer of its own has no columns")
@@ -236,17 +235,6 @@ class _Generator(GenerateJsonSchema):
 
 def _problem(text: str) -> Document:
     return {MORE: {"problem": text}}
-
-
-def _stored(document: Document, noted: Document) -> Document:
-    """Add the width of numbers, and what else stands beside a type."""
-    limit = FLOATS.get(noted.get("kind", ""), math.inf)
-    if math.isinf(limit):
-        return with_more(document, **noted)
-    # the bounds of the type are not to be taken for bounds of the field
-    rest = {key: value for key, value in document.items() if key not in BOUNDS.values()}
-    own = {name: document[word] for name, word in BOUNDS.items() if word in document}
-    return with_more(rest, **noted, **own)
 
 
 def _text(written: str, schema: Any) -> Document:

@@ -14,14 +14,13 @@ from pydantic import AnyUrl, BaseModel, ValidationError
 
 from evalkit.errors import SchemaError
 from evalkit_schemas_standard.arrow import arrow_schema
-from evalkit_schemas_standard.documents import Document, fields_of, kind_of, plain_of
+from evalkit_schemas_standard.documents import Document, kind_of, plain_of
 from evalkit_schemas_standard.from_models import json_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Model = TypeVar("Model", bound=BaseModel)
-_Convert = Callable[[Any], Any]
 
 
 def arrow_table(model: type[BaseModel], rows: Iterable[Any]) -> pa.Table:
@@ -42,12 +41,12 @@ def arrow_table(model: type[BaseModel], rows: Iterable[Any]) -> pa.Table:
     """
     import pyarrow as pa
 
-    schema, convert = arrow_schema(model), _to_arrow(json_schema(model))
+    schema, document = arrow_schema(model), json_schema(model)
     found = []
     for number, row in enumerate(rows, start=1):
         try:
             made = row if isinstance(row, model) else model.model_validate(row)
-            found.append(convert(made.model_dump(by_alias=True)))
+            found.append(_leaves(made.model_dump(by_alias=True), document, _stored))
         except (SchemaError, ValidationError) as error:
             raise SchemaError(f"row {number}: {error}") from error
     try:
@@ -69,13 +68,14 @@ def rows_of_table(model: type[Model], table: pa.Table) -> Iterator[Model]:
     Raises:
         SchemaError: A row breaks the schema; the message names the row, from 1.
     """
-    convert = _from_arrow(json_schema(model))
+    document = json_schema(model)
     number = 0
     for batch in table.to_batches():
         for row in batch.to_pylist():
             number += 1
             try:
-                yield model.model_validate(convert(row), strict=False)
+                values = _leaves(row, document, _read)
+                yield model.model_validate(values, strict=False)
             except (SchemaError, ValidationError) as error:
                 raise SchemaError(f"row {number}: {error}") from error
 
@@ -100,78 +100,49 @@ def _of_row(
     return SchemaError(str(error))
 
 
-def _converters(
-    plain: Document, make: Callable[[Document], _Convert]
-) -> _Convert | None:
-    """Return what converts the parts of a struct, a list or a map; None for others."""
+def _leaves(value: Any, part: Document, make: Callable[[str, Any], Any]) -> Any:
+    """Return a value, whose single values a function makes anew by their kinds."""
+    plain = plain_of(part)[0]
     kind = kind_of(plain)
+    if value is None:
+        return None
     if kind == "struct":
-        fields = {name: make(part) for name, part, _ in fields_of(plain)}
-        return lambda value: {
-            name: fields[name](each) if name in fields else each
+        known = plain["properties"]
+        return {
+            name: _leaves(each, known[name], make) if name in known else each
             for name, each in value.items()
         }
     if kind == "list":
-        item = make(plain["items"])
-        return lambda value: [item(each) for each in value]
+        items = _sorted(value) if plain.get("uniqueItems") else value
+        return [_leaves(each, plain["items"], make) for each in items]
     if kind == "map":
-        item = make(plain["additionalProperties"])
-        return lambda value: {key: item(each) for key, each in value}
-    return None
+        inner = plain["additionalProperties"]
+        return {
+            make("string", key): _leaves(each, inner, make)
+            for key, each in (
+                value.items() if isinstance(value, dict) else _distinct(value)
+            )
+        }
+    return make(kind, value)
 
 
-def _to_arrow(document: Document) -> _Convert:
-    """Return what makes of a model's value one that pyarrow takes."""
-    plain = plain_of(document)[0]
-    inner = _converters(plain, _to_arrow)
-    kind = kind_of(plain)
-    if inner is not None and kind == "map":
-        return _unless_none(
-            lambda value: [
-                *inner((_constant(key), each) for key, each in value.items()).items()
-            ]
-        )
-    if inner is not None:
-        return _unless_none(
-            lambda value: inner(_sorted(value) if plain.get("uniqueItems") else value)
-        )
-    if kind == "json":
-        return _unless_none(
-            lambda value: json.dumps(_constant(value), ensure_ascii=False)
-        )
-    return _unless_none(_without_zone) if kind == "time" else _constant
-
-
-def _from_arrow(document: Document) -> _Convert:
-    """Return what makes of pyarrow's value one that the model takes."""
-    plain = plain_of(document)[0]
-    inner = _converters(plain, _from_arrow)
-    if inner is not None and kind_of(plain) == "map":
-        return _unless_none(lambda value: inner(_distinct(value)))
-    if inner is not None:
-        return _unless_none(inner)
-    return _unless_none(json.loads) if kind_of(plain) == "json" else lambda value: value
-
-
-def _unless_none(convert: _Convert) -> _Convert:
-    return lambda value: None if value is None else convert(value)
-
-
-def _constant(value: Any) -> Any:
+def _stored(kind: str, value: Any) -> Any:
+    """Return a model's value as pyarrow takes it."""
     if isinstance(value, UUID | AnyUrl | PurePath):
         return str(value)
-    return value.value if isinstance(value, Enum) else value
+    if isinstance(value, time) and value.tzinfo is not None:
+        raise SchemaError(f"{value}: a column of times has no zone")
+    value = value.value if isinstance(value, Enum) else value
+    return json.dumps(value, ensure_ascii=False) if kind == "json" else value
+
+
+def _read(kind: str, value: Any) -> Any:
+    """Return pyarrow's value as the model takes it."""
+    return json.loads(value) if kind == "json" else value
 
 
 def _sorted(values: Iterable[Any]) -> list[Any]:
     return sorted(values, key=lambda value: (value is None, value))
-
-
-def _without_zone(value: time) -> time:
-    """Refuse a time with a zone, which Arrow would drop without a word."""
-    if value.tzinfo is not None:
-        raise SchemaError(f"{value}: a column of times has no zone")
-    return value
 
 
 def _distinct(entries: list[tuple[str, Any]]) -> list[tuple[str, Any]]:

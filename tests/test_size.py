@@ -48,7 +48,7 @@ DISTRIBUTIONS = {
     "models/base": 5_979,
     "models/http": 366,
     "models/openai": 1_536,
-    "schemas/standard": 3_736,
+    "schemas/standard": 3_712,
     "services/server": 5_452,
     "storage/fsspec": 165,
     "storage/huggingface": 155,

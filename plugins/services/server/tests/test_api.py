@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from evalkit.errors import EvalkitError
-from evalkit_services_server import access, accounts, limits, uploads
+from evalkit_services_server import access, accounts, uploads
 from evalkit_services_server.access import Principal, RequestError
 from evalkit_services_server.app import make_app
 from evalkit_services_server.database import writing
@@ -298,7 +298,7 @@ def test_passwords(server: World) -> None:
 def test_only_who_guesses_is_locked_out(
     server: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "time", lambda: 0.0)
+    monkeypatch.setattr(access, "time", lambda: 0.0)
     form = {"name": "ada", "password": "wrong"}
     answers = [server.client.post("/login", data=form) for _ in range(11)]
     assert [answer.status_code for answer in answers] == [401] * 10 + [429]

@@ -312,8 +312,8 @@ def test_content_that_changes_triggers_nothing_and_a_new_version_does(
     names = [path.name for path in sorted(stored.glob("*.jsonl"))]
     assert names == ["reviews.2.jsonl", "reviews.jsonl"]
     with host.engine.connect() as connection:
-        (waiting,) = requests.waiting_for_predictions(connection)
-    assert waiting == ("owner-of-m", "m", "reviews", 1)
+        (waiting,) = requests.waiting_for_predictions(connection, 1)
+    assert waiting == ("m", "reviews", 1)
     assert host.board() == {"m": ["waiting for predictions"]}
 
 

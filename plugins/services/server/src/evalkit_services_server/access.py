@@ -1,4 +1,4 @@
-"""Who asks, and what they may do.
+"""Who asks, what they may do, and how often.
 
 A browser has a cookie, and everything else a bearer token. Where a cookie would do
 something, the page's own token must come with it, so that no other site can ask.
@@ -10,8 +10,10 @@ import hashlib
 import hmac
 import ipaddress
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from time import time
 
 from fastapi.exceptions import RequestValidationError
 from sqlalchemy import Connection, Engine, select
@@ -22,9 +24,9 @@ from starlette.responses import Response
 
 from evalkit.errors import EvalkitError, StorageError
 from evalkit_services_server.accounts import SCOPES, SESSION_TIME, digest_of
-from evalkit_services_server.database import now, reading
+from evalkit_services_server.database import insert, now, reading
 from evalkit_services_server.settings import Settings
-from evalkit_services_server.tables import ACCOUNT, TOKEN
+from evalkit_services_server.tables import ACCOUNT, QUOTA, TOKEN
 from evalkit_services_server.withholding import without_paths
 
 LOG = logging.getLogger(__name__)
@@ -33,6 +35,7 @@ COOKIE = "evalkit_session"
 CSRF = "csrf_token"
 """In the address of a form, so that it is checked before the form is read."""
 
+LOG_IN = "log in, or send a token: Authorization: Bearer …"
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 LOGINS_A_MINUTE = 10
 
@@ -43,35 +46,16 @@ FAULTS = (StorageError, OSError, OperationalError, InterfaceError)
 class RequestError(EvalkitError):
     """A request is refused; `problems` are rows that break rules, with lines."""
 
-    status = 422
-
     def __init__(
         self,
         message: str,
-        status: int | None = None,
+        status: int = 422,
         problems: Sequence[dict[str, object]] = (),
         retry_after: int | None = None,
     ) -> None:
         super().__init__(message)
-        self.status = status or self.status
-        self.problems, self.retry_after = problems, retry_after
-
-
-class UnauthenticatedError(RequestError):
-    """Who asks must log in, or send a token."""
-
-    status = 401
-
-    def __init__(
-        self, message: str = "log in, or send a token: Authorization: Bearer …"
-    ) -> None:
-        super().__init__(message)
-
-
-class NotFoundError(RequestError):
-    """There is no such thing, or none that concerns who asks."""
-
-    status = 404
+        self.status, self.problems = status, problems
+        self.retry_after = retry_after
 
 
 def explain(error: Exception) -> tuple[int, str]:
@@ -131,7 +115,7 @@ def require(principal: Principal, scope: str) -> None:
     if scope in principal.scopes:
         return
     if principal.is_anonymous:
-        raise UnauthenticatedError
+        raise RequestError(LOG_IN, 401)
     raise RequestError(f"scope {scope!r} is required", 403)
 
 
@@ -140,13 +124,13 @@ async def principal(request: Request) -> Principal:
     scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
     is_bearer = scheme.lower() == "bearer"
     token = bearer.strip() if is_bearer else request.cookies.get(COOKIE)
-    engine = request.app.state.engine
-    asking = await run_in_threadpool(_find, engine, token) if token else None
+    state = request.app.state
+    asking = await run_in_threadpool(_find, state.engine, token) if token else None
     subject = f"account {asking.account_id}" if asking else _network(request)
-    _count(request, subject)
+    state.limits.count(subject, state.settings.requests_a_minute)
     if asking is None:
         if is_bearer:
-            raise UnauthenticatedError("the token is unknown, has ended or was deleted")
+            raise RequestError("the token is unknown, has ended or was deleted", 401)
         return Principal()
     if not is_bearer:
         asking = replace(asking, csrf=csrf_token(str(token)))
@@ -163,16 +147,44 @@ def _find(engine: Engine, token: str) -> Principal | None:
         return identify(connection, token)
 
 
+class RateLimit:
+    """Counts requests in each minute of the clock, in this process."""
+
+    def __init__(self) -> None:
+        self._minute = 0
+        self._counts = Counter[str]()
+
+    def count(self, subject: str, most: int) -> None:
+        """Count a request."""
+        minute, second = divmod(int(time()), 60)
+        if minute != self._minute:
+            self._minute, self._counts = minute, Counter()
+        self._counts[subject] += 1
+        if self._counts[subject] > most:
+            message = f"more than {most} requests in a minute"
+            raise RequestError(message, 429, retry_after=60 - second)
+
+
+def spend(connection: Connection, account_id: int, subject: str, most: int) -> None:
+    """Count a use of a day's quota; the transaction that is undone takes it back."""
+    day = now(connection).date().isoformat()
+    row = {"account_id": account_id, "day": day, "subject": subject, "used": 1}
+    counted = insert(connection, QUOTA).values(row)
+    counted = counted.on_conflict_do_update(
+        index_elements=["account_id", "day", "subject"],
+        set_={"used": QUOTA.c.used + 1},
+        where=QUOTA.c.used < most,
+    )
+    if connection.scalar(counted.returning(QUOTA.c.used)) is None:
+        message = f"quota of {most} {subject} a day is used up until 00:00 UTC"
+        raise RequestError(message, 429)
+
+
 def count_login(request: Request, name: str) -> None:
     """Count a login by a password."""
-    network = _network(request)
-    _count(request, network)
-    request.app.state.limits.count(f"{network} as {name}", LOGINS_A_MINUTE)
-
-
-def _count(request: Request, subject: str) -> None:
-    state = request.app.state
-    state.limits.count(subject, state.settings.requests_a_minute)
+    network, state = _network(request), request.app.state
+    state.limits.count(network, state.settings.requests_a_minute)
+    state.limits.count(f"{network} as {name}", LOGINS_A_MINUTE)
 
 
 def csrf_token(session: str) -> str:

@@ -1,4 +1,4 @@
-"""The API below `/api/v1`: what is listed and shown, and tasks, rounds and datasets.
+"""The API below `/api/v1`.
 
 A handler first refuses who may not do such a thing at all, and then answers for what
 who asks may not see as for what is not there.
@@ -6,6 +6,7 @@ who asks may not see as for what is not there.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,29 +14,50 @@ from functools import cached_property
 from types import GenericAlias
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query, Request
-from pydantic import AfterValidator, ConfigDict, create_model
-from sqlalchemy import Column, Connection, Engine, Select, Table, func, select, update
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import AfterValidator, ConfigDict, Field, create_model
+from sqlalchemy import Column, Connection, Engine, Select, Table, select, update
 
-from evalkit_services_server import access, tasks
-from evalkit_services_server.access import (
-    NotFoundError,
-    Principal,
-    UnauthenticatedError,
+from evalkit.runs import problem_line
+from evalkit_services_server import (
+    access,
+    endpoints,
+    listings,
+    requests,
+    tasks,
+    uploads,
 )
+from evalkit_services_server.access import Principal, RequestError
 from evalkit_services_server.api_types import (
+    LARGEST_KEY,
     ChangedDataset,
+    ChangedModel,
     ChangedRound,
     ChangedTask,
+    Code,
+    Key,
+    NewJob,
+    NewModel,
     OwnAccount,
 )
 from evalkit_services_server.boards import Board, read_board
-from evalkit_services_server.database import reading, writing
+from evalkit_services_server.database import insert, now, reading, writing
 from evalkit_services_server.datasets import of_one_access
 from evalkit_services_server.filters import Filters
-from evalkit_services_server.tables import DATASET, ROUND, SCAN, TASK
-
-LARGEST_KEY = (1 << 31) - 1
+from evalkit_services_server.listings import listed, one
+from evalkit_services_server.run_pages import read_problems
+from evalkit_services_server.tables import (
+    ACCOUNT,
+    DATASET,
+    JOB,
+    MODEL,
+    ROUND,
+    RUN,
+    SCAN,
+    SUBMISSION,
+    TASK,
+)
+from evalkit_services_server.withholding import is_withheld
 
 
 def _engine(request: Request) -> Engine:
@@ -48,15 +70,11 @@ def _in_utc(moment: datetime) -> datetime:
 
 
 Moment = Annotated[datetime, AfterValidator(_in_utc)]
-
-
 Asking = Annotated[Principal, Depends(access.principal)]
 Database = Annotated[Engine, Depends(_engine)]
-Key = Annotated[int, Path(ge=1, le=LARGEST_KEY)]
-Code = Annotated[str, Path(pattern="^[a-z0-9-]{1,64}$")]
-_Key = Annotated[int, Query(ge=1, le=LARGEST_KEY)]
-_Text = Annotated[str, Query(pattern="^[^\\x00]{1,200}$")]
-_Limit = Annotated[int, Query(ge=1, le=1000)]
+Upload = Annotated[Request, Depends(uploads.upload)]
+_Text = Annotated[str, Field(pattern="^[^\\x00]{1,200}$")]
+_Limit = Annotated[int, Field(ge=1, le=1000)]
 
 router = APIRouter()
 
@@ -110,10 +128,10 @@ class Resource:
                 return self.find(connection, asking, key)
 
         fields: dict[str, Any] = {
-            name: ((_Text if column.type.python_type is str else _Key) | None, None)
+            name: ((_Text if column.type.python_type is str else Key) | None, None)
             for name, column in self.filters.items()
         }
-        fields |= {"before": (_Key, LARGEST_KEY), "limit": (_Limit, 100)}
+        fields |= {"before": (Key, LARGEST_KEY), "limit": (_Limit, 100)}
         closed = ConfigDict(extra="forbid")
         query = create_model(f"{self.name}_query", __config__=closed, **fields)
         list_rows.__annotations__["query"] = Annotated[query, Query()]
@@ -134,29 +152,6 @@ def _type_of(column: Column[Any]) -> Any:
     return kind | None if column.nullable else kind
 
 
-def listed(connection: Connection, statement: Select[Any]) -> list[dict[str, Any]]:
-    """Return rows as fields of an answer."""
-    return [dict(row) for row in connection.execute(statement).mappings()]
-
-
-def one(connection: Connection, statement: Select[Any], what: str) -> dict[str, Any]:
-    """Return the fields of one row."""
-    row = connection.execute(statement).mappings().first()
-    if row is None:
-        raise NotFoundError(f"{what}: not found")
-    return dict(row)
-
-
-def visible_datasets(asking: Principal) -> Select[Any]:
-    """Select the datasets that somebody may see, with task and round."""
-    number = func.coalesce(ROUND.c.number, 0).label("round")
-    joined = DATASET.join(TASK).outerjoin(ROUND, ROUND.c.id == DATASET.c.round_id)
-    more = TASK.c.component, ROUND.c.state.label("round_state")
-    rows = select(DATASET, TASK.c.code.label("task"), number, *more)
-    rows = rows.select_from(joined)
-    return rows if asking.is_administrator else rows.where(DATASET.c.board != "hidden")
-
-
 def _rounds(_asking: Principal) -> Select[Any]:
     return select(ROUND, TASK.c.code.label("task")).join(TASK)
 
@@ -173,13 +168,39 @@ ROUNDS = Resource(
     filters={"task": TASK.c.code},
 )
 DATASETS = Resource(
-    *("datasets", DATASET, "read", visible_datasets),
+    *("datasets", DATASET, "read", listings.visible_datasets),
     hidden=("uri", "task_id", "round_id", "fingerprint"),  # it would confirm labels
     added={"task": str, "round": int},
     filters={"task": TASK.c.code, "name": DATASET.c.name},
 )
 SCANS = Resource("scans", SCAN, "administer", lambda _asking: select(SCAN))
-for resource in (TASKS, ROUNDS, DATASETS, SCANS):
+MODELS = Resource(
+    *("models", MODEL, "read", listings.models),
+    hidden=("task_id", "account_id", "endpoint"),
+    added=dict.fromkeys(("task", "account", "kind"), str),
+    filters={"task": TASK.c.code, "name": MODEL.c.name, "account": ACCOUNT.c.name},
+)
+SUBMISSIONS = Resource(
+    *("submissions", SUBMISSION, "submit", listings.visible_submissions),
+    hidden=("uri",),
+    filters={"model": SUBMISSION.c.model_id, "dataset": SUBMISSION.c.dataset_id},
+)
+JOBS = Resource(
+    *("jobs", JOB, "submit", listings.visible_jobs),
+    hidden=("key", "worker", "leased_until"),
+    added={"run_id": int | None},
+    filters={"model": JOB.c.model_id, "submission": JOB.c.submission_id},
+)
+RUNS = Resource(
+    *("runs", RUN, "read", listings.visible_runs),
+    hidden=("folder", "comparison_key"),
+    added={
+        **dict.fromkeys(("task", "model", "dataset", "version", "state"), str),
+        **{"model_id": int, "dataset_id": int, "ended": Moment},
+    },
+    filters={"model": JOB.c.model_id, "dataset": JOB.c.dataset_id},
+)
+for resource in (TASKS, ROUNDS, DATASETS, SCANS, MODELS, SUBMISSIONS, JOBS, RUNS):
     resource.offer(router)
 
 
@@ -187,7 +208,7 @@ for resource in (TASKS, ROUNDS, DATASETS, SCANS):
 def show_own_account(asking: Asking) -> OwnAccount:
     """Show the account whose token this is."""
     if asking.is_anonymous:
-        raise UnauthenticatedError
+        raise RequestError(access.LOG_IN, 401)
     return OwnAccount(name=asking.name, scopes=sorted(asking.scopes))
 
 
@@ -235,19 +256,123 @@ def set_round(
 def change_dataset(
     key: Key, change: ChangedDataset, asking: Asking, engine: Database
 ) -> Any:
-    """Change who may see a dataset, and where, or its description.
-
-    Its versions, and what they were perturbed to, have the same access and board.
-    """
+    """Change access and board of a dataset, its versions and perturbed examples."""
     access.require(asking, "administer")
-    own = change.model_dump(exclude_none=True)
-    shared = {name: own.pop(name) for name in ("access", "board") if name in own}
     with writing(engine) as connection:
         DATASETS.find(connection, asking, key)
-        for chosen, values in (
-            (of_one_access(key), shared),
-            (DATASET.c.id == key, own),
-        ):
-            if values:
-                connection.execute(update(DATASET).where(chosen).values(values))
+        if values := change.model_dump(exclude_none=True):
+            chosen = of_one_access(key)
+            connection.execute(update(DATASET).where(chosen).values(values))
         return DATASETS.find(connection, asking, key)
+
+
+@router.get("/runs/{key}/scores", response_model=dict[str, Any], tags=["runs"])
+def show_scores(key: Key, asking: Asking, engine: Database) -> Any:
+    """Show the scores of a run: `perf`, `perf_by_tag`, and each with its interval."""
+    access.require(asking, "read")
+    with reading(engine) as connection:
+        run = RUNS.find(connection, asking, key)
+        scores = listings.run_scores(connection, run, asking)
+    perf = {s.tag: s.value for s in scores if s.metric == run["perf_metric"]}
+    return {"perf": perf.pop("", None), "perf_by_tag": perf, "scores": scores}
+
+
+@router.get("/runs/{key}/problems", response_model=list[Any], tags=["runs"])
+def show_problems(key: Key, asking: Asking, engine: Database) -> Any:
+    """Show the first problems of a run of one's own, with their lines."""
+    access.require(asking, "submit")
+    with reading(engine) as connection:
+        run = RUNS.find(connection, asking, key)
+    if not asking.owns(run["account_id"]):
+        raise RequestError(f"run {key}: not found", 404)
+    hidden = is_withheld(run["access"], asking.is_administrator)
+    problems = read_problems(run["folder"], is_withheld=hidden)
+    return [json.loads(problem_line(problem)) for problem in problems]
+
+
+@router.post("/models", response_model=MODELS.answer, status_code=201, tags=["models"])
+def add_model(
+    given: NewModel, asking: Asking, engine: Database, request: Request
+) -> Any:
+    """Add a model; one with an endpoint is first asked the task's example."""
+    access.require(asking, "submit")
+    settings = request.app.state.settings
+    with reading(engine) as connection:
+        task = TASKS.find(connection, asking, given.task)
+    endpoint = None
+    if given.endpoint is not None:
+        may_use_any = asking.is_administrator
+        endpoint = endpoints.register(given.endpoint, task, settings, may_use_any)
+    values = dict(task_id=task["id"], account_id=asking.account_id)
+    values |= dict(name=given.name, endpoint=endpoint, is_trusted=False)
+    with writing(engine) as connection:
+        values["added"] = now(connection)
+        made = insert(connection, MODEL).values(values).on_conflict_do_nothing()
+        key = connection.scalar(made.returning(MODEL.c.id))
+        if key is None:
+            raise RequestError(f"{given.task} has a model {given.name} already", 409)
+        requests.request_all(connection, MODEL.c.id == key)
+        return MODELS.find(connection, asking, key)
+
+
+@router.patch("/models/{key}", response_model=MODELS.answer, tags=["models"])
+def change_model(
+    key: Key, change: ChangedModel, asking: Asking, engine: Database
+) -> Any:
+    """Trust a model with private inputs, or no longer."""
+    access.require(asking, "administer")
+    with writing(engine) as connection:
+        of_key = MODEL.c.id == key
+        connection.execute(update(MODEL).where(of_key).values(change.model_dump()))
+        model = MODELS.find(connection, asking, key)
+        requests.request_all(connection, MODEL.c.id == key)
+        return model
+
+
+_OCTETS = {"schema": {"type": "string", "format": "binary"}}
+
+
+@router.post(
+    "/models/{key}/submissions",
+    response_model=SUBMISSIONS.answer,
+    status_code=201,
+    tags=["submissions"],
+    max_body_size=uploads.LARGEST_FORM,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/octet-stream": _OCTETS},
+        }
+    },
+)
+async def add_submission(
+    key: Key, dataset: Key, asking: Asking, engine: Database, upload: Upload
+) -> Any:
+    """Upload predictions: JSON lines, plain or compressed by gzip or Zstandard.
+
+    Lines are checked while they arrive. If some break rules, the answer names them.
+    `jobs?submission=ID` shows how far the evaluation is.
+    """
+    settings, body = upload.app.state.settings, uploads.Body(upload)
+
+    def submit() -> Any:
+        made = uploads.submit(engine, settings, asking, key, dataset, body)
+        with reading(engine) as connection:
+            return SUBMISSIONS.find(connection, asking, made)
+
+    return await uploads.in_thread(submit)
+
+
+@router.post("/jobs", response_model=JOBS.answer, status_code=201, tags=["jobs"])
+def add_job(given: NewJob, asking: Asking, engine: Database) -> Any:
+    """Evaluate a model on a dataset again."""
+    access.require(asking, "administer")
+    with writing(engine) as connection:
+        model = MODELS.find(connection, asking, given.model_id)
+        dataset = DATASETS.find(connection, asking, given.dataset_id)
+        if model["task"] != dataset["task"]:
+            raise RequestError("model and dataset are of two tasks", 409)
+        key = requests.request(connection, given.model_id, given.dataset_id, again=True)
+        if key is None:
+            raise RequestError("it is being evaluated, or waits for predictions", 409)
+        return JOBS.find(connection, asking, key)

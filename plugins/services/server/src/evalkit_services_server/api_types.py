@@ -10,6 +10,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from evalkit.catalog import is_component_name, parse_reference
 from evalkit_services_server.accounts import NAME
 
+LARGEST_KEY = (1 << 31) - 1
+
 
 def _installed(reference: str) -> str:
     """Refuse what is not the name of an installed component with plain parameters."""
@@ -31,8 +33,9 @@ def _is_path(text: str) -> bool:
 
 Component = Annotated[str, Field(max_length=256), AfterValidator(_installed)]
 Text = Annotated[str, Field(max_length=10_000, pattern="^[^\\x00]*$")]
+Code = Annotated[str, Field(pattern="^[a-z0-9-]{1,64}$")]
 Name = Annotated[str, Field(pattern=f"^{NAME}$")]
-Key = Annotated[int, Field(ge=1, lt=1 << 31)]
+Key = Annotated[int, Field(ge=1, le=LARGEST_KEY)]
 
 
 class _Given(BaseModel):
@@ -60,7 +63,6 @@ class ChangedDataset(_Given):
 
     access: Literal["open", "labels-private", "inputs-private"] | None = None
     board: Literal["scoring", "standard", "hidden"] | None = None
-    description: Text | None = None
 
 
 class Endpoint(_Given):
@@ -80,7 +82,7 @@ class Endpoint(_Given):
 class NewModel(_Given):
     """A model to add to a task."""
 
-    task: Annotated[str, Field(pattern="^[a-z0-9-]{1,64}$")]
+    task: Code
     name: Name
     endpoint: Endpoint | None = Field(
         default=None, description="Null for a model whose predictions are uploaded."

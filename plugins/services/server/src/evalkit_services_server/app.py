@@ -13,17 +13,16 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evalkit.errors import EvalkitError
-from evalkit_services_server import api, api_models, pages
+from evalkit_services_server import api, pages
 from evalkit_services_server.access import (
     FAULTS,
     SAFE_METHODS,
+    RateLimit,
     RequestError,
-    UnauthenticatedError,
     explain,
 )
 from evalkit_services_server.api_types import Refusal
 from evalkit_services_server.database import connect, reading
-from evalkit_services_server.limits import RateLimit
 from evalkit_services_server.settings import Settings
 
 API = "/api/v1"
@@ -56,8 +55,7 @@ def make_app(settings: Settings) -> FastAPI:
     app.state.settings = settings
     app.state.engine = connect(settings)
     app.state.limits = RateLimit()
-    for part in (api, api_models):
-        app.include_router(part.router, prefix=API, responses=REFUSALS)
+    app.include_router(api.router, prefix=API, responses=REFUSALS)
     app.include_router(pages.router)
     app.add_api_route("/health", health, tags=["health"])
     for error in (EvalkitError, RequestValidationError, *FAULTS):
@@ -94,7 +92,7 @@ def _refuse(request: Request, error: Exception) -> Response:
         headers["retry-after"] = str(error.retry_after)
     if not request.url.path.startswith(API):
         return pages.explain_error(request, error, status, detail, headers)
-    if isinstance(error, UnauthenticatedError):
+    if status == 401:
         headers["www-authenticate"] = "Bearer"
     body = {"detail": detail, **({"problems": problems} if problems else {})}
     return JSONResponse(body, status, headers)

@@ -14,17 +14,22 @@ from sqlalchemy import Connection, func, select
 
 from evalkit.errors import DataError
 from evalkit_cli.commanding import for_csv
+from evalkit_services_server.datasets import newest_of
 from evalkit_services_server.filters import Filters
-from evalkit_services_server.grids import Column, Scores, kept, read_scores
-from evalkit_services_server.ranking import Means, rank_means
+from evalkit_services_server.grids import (
+    Column,
+    Means,
+    Scores,
+    kept,
+    rank_means,
+    read_scores,
+)
 from evalkit_services_server.tables import (
     BOARD,
-    DATASET,
     JOB,
     METRIC,
     MODEL,
     MODEL_KIND,
-    ROUND,
     RUN,
     SCORE,
 )
@@ -163,6 +168,12 @@ def read_board(
     )
 
 
+def metrics_of(task: Fields) -> list[str]:
+    """Return the metrics of a task's leaderboard, the main one first."""
+    metrics = task["perf_metric"], *task["eval_metrics"], *task["delta_metrics"]
+    return [*dict.fromkeys(metrics)]
+
+
 def write_csv(board: Board) -> str:
     """Return a leaderboard as CSV, a row for each model and column."""
     stream = io.StringIO()
@@ -187,20 +198,20 @@ def _choose(
     connection: Connection, task: Fields, filters: Filters, exact: bool
 ) -> tuple[Choices, list[Fields]]:
     """Return what can be shown, and the datasets that are; refuse unknown names."""
-    metrics = [task["perf_metric"], *task["eval_metrics"], *task["delta_metrics"]]
+    metrics = metrics_of(task)
     metric = filters.metric or metrics[0]
     _check("metric", [metric], metrics)
     perturbation = metric if metric in task["delta_metrics"] else None
-    datasets = [
+    datasets: list[Fields] = [
         dataset
-        for dataset in list_datasets(connection, task["id"])
+        for dataset in connection.execute(newest_of(task["id"])).mappings()
         if dataset["board"] == "scoring" and dataset["perturbation"] == perturbation
     ]
     names = [dataset["name"] for dataset in datasets]
     _check("dataset", filters.dataset, names)
     shown = [dataset for dataset in datasets if _is_shown(dataset, filters)]
     choices = Choices(
-        [*dict.fromkeys(metrics)],
+        metrics,
         names,
         _list_tags(connection, metric, shown, exact),
         sorted({dataset["round"] for dataset in datasets}),
@@ -337,13 +348,9 @@ def _lines(
     def mean(number: int) -> Cell:
         if np.isnan(means.values[number]):
             return Cell(reason=f"{means.known[number]} of {used} scores")
-        low, high = means.low[number], means.high[number]
-        value = float(means.values[number])
-        return (
-            Cell(value)
-            if np.isnan(low + high)
-            else Cell(value, float(low), float(high))
-        )
+        low, high = float(means.low[number]), float(means.high[number])
+        ends = (None, None) if np.isnan(low + high) else (low, high)
+        return Cell(float(means.values[number]), *ends)
 
     return [
         Line(
@@ -382,23 +389,6 @@ def _list_models(connection: Connection, task: int) -> Sequence[Fields]:
     """Return the models of a task by name, without what only their owners see."""
     shown = (MODEL.c.id, MODEL.c.name, MODEL_KIND, MODEL.c.is_trusted)
     query = select(*shown).where(MODEL.c.task_id == task).order_by(MODEL.c.name)
-    return connection.execute(query).mappings().all()
-
-
-def list_datasets(connection: Connection, task: int) -> Sequence[Fields]:
-    """Return the newest version of each dataset of a task, with its round."""
-    newest = select(func.max(DATASET.c.id)).where(DATASET.c.task_id == task)
-    number = func.coalesce(ROUND.c.number, 0)
-    shown = "id", "name", "version", "access", "board", "perturbation", "languages"
-    query = (
-        select(
-            *(DATASET.c[name] for name in shown),
-            *(number.label("round"), ROUND.c.state.label("round_state")),
-        )
-        .outerjoin(ROUND, ROUND.c.id == DATASET.c.round_id)
-        .where(DATASET.c.id.in_(newest.group_by(DATASET.c.name)))
-        .order_by(number, DATASET.c.name)
-    )
     return connection.execute(query).mappings().all()
 
 

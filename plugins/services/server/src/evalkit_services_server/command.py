@@ -65,8 +65,7 @@ def serve_command(with_worker: bool) -> None:
 def work_command(jobs: int) -> None:
     """Run the requested evaluations."""
     from evalkit_services_server.database import opened
-    from evalkit_services_server.settings import Settings
     from evalkit_services_server.workers import work
 
-    with opened(Settings()):
-        work(Settings(), jobs)
+    with opened() as (_, settings):
+        work(settings, jobs)

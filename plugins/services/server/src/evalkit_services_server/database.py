@@ -70,9 +70,9 @@ def insert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.I
 
 
 @contextmanager
-def opened(settings: Settings, creates: bool = False) -> Iterator[Engine]:
+def opened(creates: bool = False) -> Iterator[tuple[Engine, Settings]]:
     """Open the database at this version; refuse a missing one unless it is created."""
-    engine = connect(settings)
+    engine = connect(settings := Settings())
     path = engine.url.database if settings.is_sqlite else None
     try:
         is_missing = path is not None and not Path(path).is_file()
@@ -82,7 +82,7 @@ def opened(settings: Settings, creates: bool = False) -> Iterator[Engine]:
                 "Set EVALKIT_SERVER_DATABASE, or change to the folder of the server"
             )
         migrate(engine)
-        yield engine
+        yield engine, settings
     finally:
         engine.dispose()
 

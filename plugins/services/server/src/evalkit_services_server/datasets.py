@@ -6,32 +6,25 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterator
 from copy import copy
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, func, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, func, select
 
 from evalkit import Dataset, Registry, find_components
 from evalkit.catalog import Resolver, data_path
+from evalkit.errors import EvalkitError
 from evalkit_services_server.settings import Settings
-from evalkit_services_server.tables import DATASET
+from evalkit_services_server.tables import DATASET, ROUND, TASK
+
+Source = str | Dataset | EvalkitError
+"""What `evalkit.evaluate` takes, or why a registration is refused."""
 
 
-class Registered(NamedTuple):
-    """A dataset that is registered."""
-
-    name: str
-    source: str | Dataset | None
-    """What `evalkit.evaluate` takes; None if the registration is refused."""
-    reason: str | None = None
-    """Why it is refused."""
-
-
-def registered(settings: Settings) -> list[Registered]:
-    """Return the datasets that are registered, each name once, without loading them.
+def registered(settings: Settings) -> dict[str, Source]:
+    """Return the datasets that are registered, by name, without loading them.
 
     Of two with one name, it is the one of a function that the settings name.
     """
@@ -39,39 +32,39 @@ def registered(settings: Settings) -> list[Registered]:
         bucket = settings.store.removeprefix("s3://").partition("/")[0]
         os.environ.setdefault("EVALKIT_S3_BUCKET", bucket)
     installed = (each.name for each in find_components().of_kind("datasets"))
-    found = {name: Registered(name, name) for name in installed}
+    found: dict[str, Source] = {name: name for name in installed}
     for place in settings.datasets:
-        found |= {each.name: each for each in _of_function(place)}
-    return list(found.values())
+        found |= _of_function(place)
+    return found
 
 
-def _of_function(place: str) -> Iterator[Registered]:
-    """Yield what `module:load_datasets` returns, or why it is refused."""
+def _of_function(place: str) -> dict[str, Source]:
+    """Return what `module:load_datasets` returns, or why it is refused."""
     module, _, attribute = place.partition(":")
     sys.path.append(str(Path.cwd()))  # as `python -m` finds a module
     try:
         datasets = getattr(import_module(module), attribute or "load_datasets")()
     except Exception as error:
-        yield Registered(place, None, f"{type(error).__name__}: {error}")
-        return
+        return {place: EvalkitError(f"{type(error).__name__}: {error}")}
     finally:
         sys.path.pop()
     if not isinstance(datasets, dict):
         reason = f"must return a dict of datasets by name, got {type(datasets)}"
-        yield Registered(place, None, reason)
-        return
-    for key, dataset in datasets.items():
-        refusal = _refusal(key, dataset)
-        yield Registered(str(key), None if refusal else dataset, refusal)
+        return {place: EvalkitError(reason)}
+    return {str(key): _checked(key, dataset) for key, dataset in datasets.items()}
 
 
-def _refusal(key: Any, dataset: Any) -> str | None:
-    if not isinstance(key, str) or not re.fullmatch("[a-z0-9-]{1,62}", key):
-        return f"name {key!r} may contain lower case letters, digits and dashes only"
-    if isinstance(dataset, type):
-        return f"{dataset.__name__} is a class, expected an instance of it"
+def _checked(key: Any, dataset: Any) -> Source:
     own = getattr(dataset, "name", None)
-    return None if own == key else f"key {key!r} must equal the dataset's name {own!r}"
+    if not isinstance(key, str) or not re.fullmatch("[a-z0-9-]{1,62}", key):
+        why = f"name {key!r} may contain lower case letters, digits and dashes only"
+    elif isinstance(dataset, type):
+        why = f"{dataset.__name__} is a class, expected an instance of it"
+    elif own != key:
+        why = f"key {key!r} must equal the dataset's name {own!r}"
+    else:
+        return cast(Dataset, dataset)
+    return EvalkitError(why)
 
 
 def stored_dataset(
@@ -81,12 +74,29 @@ def stored_dataset(
 
     It is registered as `known`, with parameters, and runs call it `name`.
     """
-    sources = {each.name: each.source for each in registered(settings)}
-    bound = Resolver(Registry()).dataset(sources.get(known) or known)
-    stored: Any = copy(bound.plugin)
+    source = registered(settings).get(known, known)
+    if isinstance(source, EvalkitError):
+        raise source
+    stored: Any = copy(Resolver(Registry()).dataset(source).plugin)
     path, shown = data_path(uri), file_name(name or known)
     vars(stored).update(name=shown, adapters=(), load=lambda split: path)
     return cast(Dataset, stored)
+
+
+def with_rounds() -> Select[Any]:
+    """Select the datasets, with their task and round."""
+    number = func.coalesce(ROUND.c.number, 0).label("round")
+    more = TASK.c.component, ROUND.c.state.label("round_state")
+    rows = select(DATASET, TASK.c.code.label("task"), number, *more)
+    joined = DATASET.join(TASK).outerjoin(ROUND, ROUND.c.id == DATASET.c.round_id)
+    return rows.select_from(joined)
+
+
+def newest_of(task: int) -> Select[Any]:
+    """Select the newest version of each dataset of a task, with its round."""
+    newest = select(func.max(DATASET.c.id)).where(DATASET.c.task_id == task)
+    rows = with_rounds().where(DATASET.c.id.in_(newest.group_by(DATASET.c.name)))
+    return rows.order_by("round", DATASET.c.name)
 
 
 def newest_version(connection: Connection, name: str) -> RowMapping | None:

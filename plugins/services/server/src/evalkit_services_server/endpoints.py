@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
 from evalkit.errors import EvalkitError
+from evalkit_models_base import Asked, Predicted, predict
 from evalkit_services_server.access import RequestError
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tasks import asked_task
@@ -69,17 +70,12 @@ def _problem_of_example(
     from evalkit import Violation
     from evalkit.catalog import BoundTask, Registry, Resolver
     from evalkit.reporting import describe, from_pydantic
-    from evalkit_models_base import Asked, predict
 
     bound = BoundTask.of(Resolver(Registry()).bind("tasks", task["component"]))
     example = dict(bound.example)
-    with guarded(endpoint, settings):
-        [row] = predict(
-            model=f"{endpoint['model']}:{json.dumps(endpoint['parameters'])}",
-            data=[example],
-            task=asked_task(task),
-            asked=Asked(retries=0, seconds=FIRST_ANSWER, is_cached=False),
-        ).rows
+    options = dict(data=[example], task=asked_task(task))
+    options |= dict(asked=Asked(retries=0, seconds=FIRST_ANSWER, is_cached=False))
+    [row] = ask(endpoint, settings, **options).rows
     if row.get("error") is not None:
         return str(row["error"])
     offered = {"response": row, "example": example, "data": example}
@@ -94,6 +90,15 @@ def _problem_of_example(
         why = str(error) or "verify_response refuses it"
         found = [Violation("(response)", why)]
     return describe(found) if found else None
+
+
+def ask(
+    endpoint: Mapping[str, Any], settings: Settings, dataset: Any = None, **options: Any
+) -> Predicted:
+    """Ask a model at an address that is allowed, with what `predict` takes."""
+    reference = f"{endpoint['model']}:{json.dumps(endpoint['parameters'])}"
+    with guarded(endpoint, settings):
+        return predict(dataset, reference, **options)
 
 
 @contextmanager

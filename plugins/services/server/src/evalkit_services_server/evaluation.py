@@ -1,10 +1,14 @@
-"""Evaluates one job: its predictions or its model, its run, and its rows."""
+"""Evaluates one job: its predictions or its model, its run, and its rows.
+
+A delta says whether a model answers perturbed examples as it answers the originals. It
+is named after the prefix of the perturbed dataset, such as `fairness`. It waits for the
+model's evaluation on the original dataset, and says why if that has no run.
+"""
 
 from __future__ import annotations
 
 import errno
 import hashlib
-import json
 import logging
 import re
 import shutil
@@ -26,12 +30,11 @@ from evalkit.errors import (
     StorageError,
 )
 from evalkit.places import join, local
-from evalkit_models_base import Asked, Predicted, predict
+from evalkit_models_base import Asked
 from evalkit_services_server import jobs
 from evalkit_services_server.database import insert, reading, writing
 from evalkit_services_server.datasets import stored_dataset
-from evalkit_services_server.deltas import SCALE, delta_rows, last_job, score_row
-from evalkit_services_server.endpoints import guarded
+from evalkit_services_server.endpoints import ask
 from evalkit_services_server.jobs import Claim, Heartbeat
 from evalkit_services_server.requests import request_perturbed
 from evalkit_services_server.settings import Settings
@@ -49,7 +52,7 @@ from evalkit_services_server.tables import (
 from evalkit_services_server.tasks import asked_task
 
 if TYPE_CHECKING:
-    from evalkit import Dataset
+    from evalkit import Dataset, Score
     from evalkit.runs import Result
 
 LOG = logging.getLogger(__name__)
@@ -57,8 +60,12 @@ LOG = logging.getLogger(__name__)
 Fields = Mapping[Any, Any]
 """A row."""
 
+SCALE: dict[str, Any] = {"unit": "%", "scale": 100.0, "higher_is_better": True}
+"""How deltas are read."""
+
+OUTAGES = StorageError, ConnectionError, TimeoutError, OperationalError, InterfaceError
 FULL = errno.ENOSPC, errno.EDQUOT
-"""Errors of the system that are tried again until the host has made room."""
+"""Errors after which a job is tried again, as the host may mend what fails."""
 
 FIRST_DELAY, LONGEST_DELAY = 10.0, 600.0
 """Seconds before a job is tried again; twice as many after each attempt."""
@@ -95,18 +102,12 @@ def _give_up(connection: Connection, claim: Claim, error: BaseException) -> str:
     LOG.warning("job %s: %s", claim.name, error, exc_info=None if is_known else error)
     if isinstance(error, UnavailableError):
         jobs.count_failure(connection, claim.is_held, str(error), delay)
-    elif _is_outage(error):
+    elif isinstance(error, OUTAGES) or getattr(error, "errno", None) in FULL:
         jobs.put_back(connection, claim, f"tried again: {error}", delay)
     else:
         reason = str(error) if is_known else f"a fault of the server: {error!r}"
         return "failed" if jobs.end(connection, claim, "failed", reason) else "waiting"
     return "waiting"
-
-
-def _is_outage(error: BaseException) -> bool:
-    outages = StorageError, ConnectionError, TimeoutError
-    is_outage = isinstance(error, (*outages, OperationalError, InterfaceError))
-    return is_outage or getattr(error, "errno", None) in FULL
 
 
 def _evaluate(
@@ -184,33 +185,82 @@ def _predictions(
         yield local(subject["predictions"])
         return
     with TemporaryDirectory(prefix="evalkit-answers-") as folder:
-        answers = ask(settings, subject, dataset, heartbeat)
-        yield answers.save(Path(folder, "answers.jsonl"))
-
-
-def ask(
-    settings: Settings, subject: Fields, dataset: Dataset, heartbeat: Heartbeat
-) -> Predicted:
-    """Ask a model about the examples of a dataset, with the task's prompt.
-
-    Replies are never taken from the cache: the scores are of what the model says now.
-    """
-    endpoint = subject["endpoint"]
-    reference = f"{endpoint['model']}:{json.dumps(endpoint['parameters'])}"
-    asked = copy(dataset)
-    vars(asked)["task"] = asked_task(subject)
-    with guarded(endpoint, settings):
+        asked = copy(dataset)
+        vars(asked)["task"] = asked_task(subject)
+        # the scores are of what the model says now
+        options = dict(asked=Asked(is_cached=False), progress=heartbeat.report)
         try:
-            return predict(
-                asked,
-                model=reference,
-                asked=Asked(is_cached=False),
-                progress=heartbeat.report,
-            )
+            answers = ask(subject["endpoint"], settings, asked, **options)
         except (CancelledError, StorageError):
             raise
         except EvalkitError as error:
             raise UnavailableError(str(error)) from error
+        yield answers.save(Path(folder, "answers.jsonl"))
+
+
+def last_job(connection: Connection, model: int, dataset: int) -> Fields | None:
+    """Return the latest job of a model on a dataset, with the folder of its run."""
+    query = (
+        select(JOB.c.state, JOB.c.reason, RUN.c.folder)
+        .outerjoin(RUN, RUN.c.job_id == JOB.c.id)
+        .where(JOB.c.model_id == model, JOB.c.dataset_id == dataset)
+        .order_by(JOB.c.id.desc())
+    )
+    return connection.execute(query.limit(1)).mappings().first()
+
+
+def score_row(score: Score, metric: str | None = None) -> dict[str, Any]:
+    """Return the row of a score; `metric` is the name that it has in the table."""
+    names = "n", "value", "ci_low", "ci_high", "reason"
+    found = {name: getattr(score, name) for name in names}
+    return {**found, "metric": metric or score.metric, "tag": score.tag or ""}
+
+
+def delta_rows(
+    prefix: str,
+    original: Dataset,
+    job: Fields | None,
+    *,
+    perturbed: str | Path,
+    predictions: str | Path,
+    metrics: Sequence[str],
+) -> list[dict[str, Any]]:
+    """Return the delta of a model on a perturbed dataset, as rows of scores.
+
+    Of the metrics, the first with scores of single examples counts. `job` is the latest
+    of the model on the original dataset.
+    """
+    from evalkit import read_run
+    from evalkit_analysis_robustness import evaluate_perturbed, find_effects
+
+    if job is None or job["state"] != "done":
+        was = f"was {job['state']}: {job['reason']}" if job else "is missing"
+        return [_empty(prefix, f"the evaluation on {original.name} {was}")]
+    result = evaluate_perturbed(
+        original,
+        job["folder"],
+        perturbed=[perturbed],
+        perturbed_predictions=[predictions],
+        model=read_run(job["folder"]).model,
+        metrics=metrics,
+    )
+    found = [
+        score
+        for score in find_effects(result).scores
+        if score.perturbation == f"family:{prefix}"
+        and score.computed_on == "agreement"
+        and score.aggregate is None
+    ]
+    first = next((score.metric for score in found if score.value is not None), None)
+    if first is None:
+        reason = f"no perturbation of the family {prefix} has an agreement"
+        return [_empty(prefix, reason)]
+    return [score_row(score, prefix) for score in found if score.metric == first]
+
+
+def _empty(prefix: str, reason: str) -> dict[str, Any]:
+    numbers = dict.fromkeys(("value", "ci_low", "ci_high"))
+    return {"metric": prefix, "tag": "", "n": 0, **numbers, "reason": reason}
 
 
 def record(
@@ -223,23 +273,13 @@ def record(
     """Record a run, its scores, and that it is the current one of its metrics."""
     from evalkit.runs import comparison_key
 
-    compared = comparison_key(result.record)
-    run = {
-        "job_id": claim.job_id,
-        "folder": str(result.path),
-        "comparison_key": hashlib.sha256(compared.encode()).hexdigest(),
-        "counts": dict(result.counts),
-    }
+    compared = hashlib.sha256(comparison_key(result.record).encode()).hexdigest()
+    run = dict(job_id=claim.job_id, folder=str(result.path), comparison_key=compared)
+    run |= dict(counts=dict(result.counts))
     made = insert(connection, RUN).values(run).returning(RUN.c.id)
     run_id: int = connection.execute(made).scalar_one()
-    rows = [
-        *(
-            score_row(x)
-            for x in result.scores
-            if not x.aggregate and not x.perturbation
-        ),
-        *deltas,
-    ]
+    scores = (x for x in result.scores if not x.aggregate and not x.perturbation)
+    rows = [*map(score_row, scores), *deltas]
     if rows:
         connection.execute(SCORE.insert(), [{"run_id": run_id, **row} for row in rows])
         describe_metrics(connection, result, deltas)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,10 +12,7 @@ from evalkit.errors import EvalkitError
 from evalkit_cli.commanding import echo, plugin_output_to_stderr
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
-
     from evalkit_services_server.scan import ScanOutcome
-    from evalkit_services_server.settings import Settings
 
 
 @click.group("host")
@@ -63,10 +58,10 @@ def account_command(
     from sqlalchemy import select
 
     from evalkit_services_server import accounts
-    from evalkit_services_server.database import reading, writing
+    from evalkit_services_server.database import opened, reading, writing
     from evalkit_services_server.tables import ACCOUNT
 
-    with _opened(creates=True) as (engine, _):
+    with opened(creates=True) as (engine, _):
         if close:
             with writing(engine) as connection:
                 accounts.close_account(connection, name)
@@ -116,7 +111,7 @@ def task_command(
 
     A new metric evaluates all models of the task again.
     """
-    from evalkit_services_server.database import writing
+    from evalkit_services_server.database import opened, writing
     from evalkit_services_server.scan import scan
     from evalkit_services_server.tasks import add_task, change_task
 
@@ -126,7 +121,7 @@ def task_command(
         "delta_metrics": delta_metric,
     }
     changes = {key: value for key, value in chosen.items() if value}
-    with plugin_output_to_stderr(), _opened(creates=True) as (engine, settings):
+    with plugin_output_to_stderr(), opened(creates=True) as (engine, settings):
         with writing(engine) as connection:
             add_task(connection, name)
             requested = change_task(connection, name, **changes)
@@ -153,21 +148,17 @@ def dataset_command(what: str, original: str | None, prefix: str | None) -> None
 
     The dataset is sent to the store, and all models of its task are evaluated on it.
     """  # noqa: D301, E501 - click reads the backspace
-    from evalkit_services_server.scan import (
-        ADDED,
-        PRESENT,
-        add_dataset,
-        add_perturbed,
-    )
+    from evalkit_services_server import scan
+    from evalkit_services_server.database import opened
 
     if (original is None) != (prefix is None):
         raise click.UsageError("--original and --perturb-prefix belong together.")
-    with plugin_output_to_stderr(), _opened() as (engine, settings):
+    with plugin_output_to_stderr(), opened() as (engine, settings):
         if original is None or prefix is None:
-            outcome = add_dataset(engine, settings, what, what)
+            outcome = scan.add_dataset(engine, settings, what, what)
         else:
-            outcome = add_perturbed(engine, settings, what, original, prefix)
-    if outcome.outcome not in (ADDED, PRESENT):
+            outcome = scan.add_perturbed(engine, settings, what, original, prefix)
+    if outcome.outcome not in (scan.ADDED, scan.PRESENT):
         raise EvalkitError(f"{what}: {outcome.outcome}: {outcome.reason}")
     _show([outcome])
 
@@ -175,9 +166,10 @@ def dataset_command(what: str, original: str | None, prefix: str | None) -> None
 @host_command.command("scan")
 def scan_command() -> None:
     """Send registered datasets to the store, and request their evaluations."""
+    from evalkit_services_server.database import opened
     from evalkit_services_server.scan import scan
 
-    with plugin_output_to_stderr(), _opened() as (engine, settings):
+    with plugin_output_to_stderr(), opened() as (engine, settings):
         outcomes = scan(engine, settings)
     _show(outcomes)
 
@@ -190,8 +182,9 @@ def backup_command(folder: Path) -> None:
     The server may run meanwhile. Copy the store afterwards, with your own tools.
     """
     from evalkit_services_server.backups import backup
+    from evalkit_services_server.database import opened
 
-    with _opened() as (engine, _):
+    with opened() as (engine, _):
         count = backup(engine, folder)
     echo(f"{folder}: written. It needs {count:,} files of the store")
 
@@ -214,16 +207,6 @@ def restore_command(folder: Path) -> None:
     if faults:
         raise EvalkitError(f"missing or damaged files in the store: {len(faults):,}")
     echo(f"{folder}: restored")
-
-
-@contextmanager
-def _opened(creates: bool = False) -> Iterator[tuple[Engine, Settings]]:
-    from evalkit_services_server.database import opened
-    from evalkit_services_server.settings import Settings
-
-    settings = Settings()
-    with opened(settings, creates) as engine:
-        yield engine, settings
 
 
 def _show(outcomes: list[ScanOutcome]) -> None:

@@ -44,7 +44,6 @@ class Claim(NamedTuple):
     attempt: int
     model_id: int
     dataset_id: int
-    submission_id: int | None
     metrics: tuple[str, ...]
 
     @property
@@ -105,8 +104,8 @@ def held_by(connection: Connection, worker: str) -> Claim | None:
 
 
 def _claim(job: RowMapping, attempt: int) -> Claim:
-    about = {name: job[name] for name in ("model_id", "dataset_id", "submission_id")}
-    return Claim(job["id"], attempt, metrics=(*job["metrics"],), **about)
+    about = job["model_id"], job["dataset_id"], (*job["metrics"],)
+    return Claim(job["id"], attempt, *about)
 
 
 def beat(

@@ -8,22 +8,24 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, Table, case, func, select
 
-from evalkit_services_server.access import Principal
-from evalkit_services_server.api import listed, visible_datasets
+from evalkit_services_server.access import Principal, RequestError
 from evalkit_services_server.boards import (
-    list_datasets,
     newest_states,
     why_not_scored,
 )
+from evalkit_services_server.datasets import newest_of, with_rounds
 from evalkit_services_server.tables import (
+    ACCOUNT,
     BOARD,
     DATASET,
     JOB,
     METRIC,
     MODEL,
+    MODEL_KIND,
     ROUND,
     RUN,
     SCORE,
+    SUBMISSION,
     TASK,
 )
 from evalkit_services_server.withholding import SMALLEST_TAG, is_withheld, round_score
@@ -51,11 +53,46 @@ class ShownScore:
     higher_is_better: bool | None
 
 
-_SHOWN = (
-    *(SCORE.c.run_id, SCORE.c.metric, SCORE.c.tag, SCORE.c.n, SCORE.c.value),
-    *(SCORE.c.ci_low, SCORE.c.ci_high, SCORE.c.reason),
-    *(METRIC.c.unit, METRIC.c.scale, METRIC.c.higher_is_better),
-)
+_SHOWN = SCORE, METRIC.c.unit, METRIC.c.scale, METRIC.c.higher_is_better
+
+
+def listed(connection: Connection, statement: Select[Any]) -> list[dict[str, Any]]:
+    """Return rows as fields of an answer."""
+    return [dict(row) for row in connection.execute(statement).mappings()]
+
+
+def one(connection: Connection, statement: Select[Any], what: str) -> dict[str, Any]:
+    """Return the fields of one row."""
+    row = connection.execute(statement).mappings().first()
+    if row is None:
+        raise RequestError(f"{what}: not found", 404)
+    return dict(row)
+
+
+def visible_datasets(asking: Principal) -> Select[Any]:
+    """Select the datasets that somebody may see, with task and round."""
+    return _unless_hidden(asking, with_rounds())
+
+
+def _unless_hidden(asking: Principal, rows: Select[Any]) -> Select[Any]:
+    return rows if asking.is_administrator else rows.where(DATASET.c.board != "hidden")
+
+
+def models(_asking: Principal) -> Select[Any]:
+    """Select the models, with their task and account."""
+    task, account = TASK.c.code.label("task"), ACCOUNT.c.name.label("account")
+    rows = select(MODEL, MODEL_KIND, task, account)
+    return rows.select_from(MODEL.join(TASK).join(ACCOUNT))
+
+
+def visible_submissions(asking: Principal) -> Select[Any]:
+    """Select the submissions of one's own models, or for administrators all."""
+    return _own(asking, select(SUBMISSION).select_from(SUBMISSION.join(MODEL)))
+
+
+def _own(asking: Principal, rows: Select[Any]) -> Select[Any]:
+    own = MODEL.c.account_id == asking.account_id
+    return rows if asking.is_administrator else rows.where(own)
 
 
 def list_tasks(connection: Connection) -> list[Fields]:
@@ -101,11 +138,8 @@ def model_scores(
     scores: dict[int, list[ShownScore]] = {}
     for dataset_id, *row in connection.execute(query):
         scores.setdefault(dataset_id, []).append(ShownScore(*row))
-    datasets = [
-        dict(dataset)
-        for dataset in list_datasets(connection, model["task_id"])
-        if dataset["board"] != "hidden" or asking.is_administrator
-    ]
+    newest = _unless_hidden(asking, newest_of(model["task_id"]))
+    datasets = listed(connection, newest)
     states = newest_states(connection, [model["id"]], {each["id"] for each in datasets})
     for dataset in datasets:
         key, access = dataset["id"], dataset["access"]
@@ -134,9 +168,7 @@ def visible_runs(asking: Principal) -> Select[Any]:
         .join(DATASET, DATASET.c.id == JOB.c.dataset_id)
         .join(TASK, TASK.c.id == MODEL.c.task_id)
     )
-    if not asking.is_administrator:
-        query = query.where(DATASET.c.board != "hidden")
-    return query
+    return _unless_hidden(asking, query)
 
 
 def comparable_runs(
@@ -169,8 +201,7 @@ def visible_jobs(asking: Principal) -> Select[Any]:
         .join(DATASET, DATASET.c.id == JOB.c.dataset_id)
         .outerjoin(RUN, RUN.c.job_id == JOB.c.id)
     )
-    own = MODEL.c.account_id == asking.account_id
-    return query if asking.is_administrator else query.where(own)
+    return _own(asking, query)
 
 
 def withhold_scores(scores: Sequence[ShownScore]) -> list[ShownScore]:

@@ -18,29 +18,28 @@ from starlette.datastructures import UploadFile
 
 from evalkit.errors import EvalkitError
 from evalkit.runs import Problem
-from evalkit_services_server import access, accounts, api_models, listings, uploads
+from evalkit_services_server import access, accounts, api, listings, uploads
 from evalkit_services_server.access import (
-    NotFoundError,
     Principal,
     RequestError,
-    UnauthenticatedError,
 )
 from evalkit_services_server.api import (
     DATASETS,
-    LARGEST_KEY,
+    JOBS,
+    MODELS,
+    RUNS,
+    SUBMISSIONS,
     TASKS,
     Asking,
-    Code,
     Database,
-    Key,
-    listed,
+    Upload,
     shown_board,
 )
-from evalkit_services_server.api_models import JOBS, MODELS, RUNS, SUBMISSIONS, Upload
-from evalkit_services_server.api_types import NewModel
-from evalkit_services_server.boards import Board, read_board, write_csv
+from evalkit_services_server.api_types import Code, Key, Name, NewModel
+from evalkit_services_server.boards import Board, metrics_of, read_board, write_csv
 from evalkit_services_server.database import reading, writing
 from evalkit_services_server.filters import Filters
+from evalkit_services_server.listings import listed
 from evalkit_services_server.requests import waiting_for_predictions
 from evalkit_services_server.run_pages import make_report, read_problems, read_samples
 from evalkit_services_server.tables import DATASET, JOB, MODEL, TASK, TOKEN
@@ -66,9 +65,6 @@ _ASSETS = {
 
 Shown = Annotated[Filters, Query()]
 Text = Annotated[str, Form()]
-TaskCode = Annotated[str, Form(pattern="^[a-z0-9-]{1,64}$")]
-ModelName = Annotated[str, Form(pattern=f"^{accounts.NAME}$")]
-ChosenKey = Annotated[int | None, Query(ge=1, le=LARGEST_KEY)]
 
 
 router = APIRouter(include_in_schema=False)
@@ -110,7 +106,7 @@ def explain_error(
 ) -> Response:
     """Return a page that explains an error; who is not logged in is asked to."""
     path = request.url.path
-    if isinstance(error, UnauthenticatedError):
+    if status == 401:
         return RedirectResponse(f"/login?{urlencode({'next': path})}", 303)
     asking = getattr(request.state, "asking", Principal())
     back = path if request.url.query else ""
@@ -124,7 +120,7 @@ def explain_error(
 def get_asset(name: str) -> Response:
     """Return a style or a script; they are the same for all."""
     if name not in _ASSETS:
-        raise NotFoundError(f"{name}: not found")
+        raise RequestError(f"{name}: not found", 404)
     headers = {"cache-control": "public, max-age=86400"}
     return Response(_asset(name), media_type=_ASSETS[name], headers=headers)
 
@@ -188,25 +184,11 @@ def show_model(
     with reading(engine) as connection:
         model = MODELS.find(connection, asking, key)
         task = TASKS.find(connection, asking, model["task"])
-        metrics = [task["perf_metric"], *task["eval_metrics"], *task["delta_metrics"]]
+        metrics = metrics_of(task)
         datasets = listings.model_scores(connection, model, metrics, asking)
-    takes = asking.owns(model["account_id"]) and model["kind"] == "uploaded"
-    fields = {
-        "model": model,
-        "datasets": datasets,
-        "metrics": [
-            metric
-            for metric in dict.fromkeys(metrics)
-            if any(metric in dataset["scores"] for dataset in datasets)
-        ],
-        "uploadable": [
-            dataset
-            for dataset in datasets
-            if takes
-            and dataset["round_state"] in (None, "open")
-            and dataset["access"] != "inputs-private"
-        ],
-    }
+    scored = {metric for dataset in datasets for metric in dataset["scores"]}
+    fields = {"model": model, "datasets": datasets}
+    fields["metrics"] = [metric for metric in metrics if metric in scored]
     return _render(request, asking, "model.html", **fields)
 
 
@@ -258,9 +240,9 @@ def show_comparison(
     request: Request,
     asking: Asking,
     engine: Database,
-    dataset: ChosenKey = None,
-    first: ChosenKey = None,
-    second: ChosenKey = None,
+    dataset: Key | None = None,
+    first: Key | None = None,
+    second: Key | None = None,
 ) -> Response:
     """Compare two runs, or let the reader choose them."""
     exact, report, why = asking.is_administrator, "", ""
@@ -317,11 +299,15 @@ def show_account(request: Request, asking: Asking, engine: Database) -> Response
 
 @router.post("/account/models")
 def add_model(
-    request: Request, asking: Asking, engine: Database, task: TaskCode, name: ModelName
+    request: Request,
+    asking: Asking,
+    engine: Database,
+    task: Annotated[Code, Form()],
+    name: Annotated[Name, Form()],
 ) -> Response:
     """Add a model whose predictions are uploaded."""
     new = NewModel(task=task, name=name)
-    model = api_models.add_model(new, asking, engine, request)
+    model = api.add_model(new, asking, engine, request)
     return RedirectResponse(f"/models/{model['id']}", 303)
 
 

@@ -22,7 +22,6 @@ from sqlalchemy import (
 
 from evalkit_services_server.database import insert, now
 from evalkit_services_server.tables import (
-    ACCOUNT,
     DATASET,
     JOB,
     MODEL,
@@ -99,20 +98,17 @@ def end_outdated(connection: Connection, original: str) -> list[str]:
 
 
 def waiting_for_predictions(
-    connection: Connection, account_id: int | None = None
+    connection: Connection, account_id: int
 ) -> Sequence[Row[Any]]:
-    """Return `account`, `model`, its `id`, and `dataset` that lack predictions.
+    """Return `model`, its `id`, and `dataset` where an account's predictions lack.
 
     Hidden datasets, and rounds that are not open, are left out.
     """
     lacks = MODEL.c.endpoint.is_(None), _SUBMISSION.is_(None)
     takes = DATASET.c.board != "hidden", DATASET.c.access != "inputs-private"
-    pairs = _newest(_PAIRS).where(*lacks, *takes, _IS_OPEN)
-    if account_id is not None:
-        pairs = pairs.where(MODEL.c.account_id == account_id)
-    pairs = pairs.join(ACCOUNT, ACCOUNT.c.id == MODEL.c.account_id)
-    places = {"account": ACCOUNT, "model": MODEL, "dataset": DATASET}
-    names = [table.c.name.label(name) for name, table in places.items()]
+    is_own = MODEL.c.account_id == account_id
+    pairs = _newest(_PAIRS).where(is_own, *lacks, *takes, _IS_OPEN)
+    names = [MODEL.c.name.label("model"), DATASET.c.name.label("dataset")]
     return connection.execute(pairs.with_only_columns(*names, MODEL.c.id)).all()
 
 

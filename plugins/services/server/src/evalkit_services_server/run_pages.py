@@ -70,11 +70,7 @@ def read_samples(
     except (OSError, ValueError) as error:
         raise StorageError(f"{dataset['name']}: no samples: {error}") from error
     return [
-        {
-            name: _text(row[name])
-            for name in (input_keys if is_withheld else row)
-            if name in row
-        }
+        {k: _text(row[k]) for k in row if not is_withheld or k in input_keys}
         for row in rows
     ]
 

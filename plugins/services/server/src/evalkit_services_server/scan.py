@@ -63,10 +63,10 @@ def scan(engine: Engine, settings: Settings) -> list[ScanOutcome]:
     One that fails does not stop the others.
     """
     outcomes = [
-        ScanOutcome(name, REFUSED, reason)
-        if source is None
+        ScanOutcome(name, REFUSED, str(source))
+        if isinstance(source, EvalkitError)
         else add_dataset(engine, settings, name, source)
-        for name, source, reason in registered(settings)
+        for name, source in registered(settings).items()
     ]
     with writing(engine) as connection:
         connection.execute(delete(SCAN))
@@ -126,16 +126,10 @@ def _send(
         uri = send(publication, bound.version)
     if known is not None:
         return ScanOutcome(name, PRESENT)
-    row: dict[str, Any] = {
-        "name": name,
-        "version": bound.version,
-        "fingerprint": fingerprint,
-        "uri": uri,
-        "languages": [*bound.languages],
-        "description": bound.description or "",
-        "source_url": bound.source_url,
-        "warning": bound.content_warning,
-    }
+    row: dict[str, Any] = dict(name=name, version=bound.version, uri=uri)
+    row |= dict(fingerprint=fingerprint, languages=[*bound.languages])
+    row |= dict(description=bound.description or "", source_url=bound.source_url)
+    row |= dict(warning=bound.content_warning)
     # Dynabench calls the place of a dataset on the leaderboard its `access_type`
     given = getattr(bound.plugin, "access_type", None)
     board = str(getattr(given, "value", given))

@@ -69,10 +69,3 @@ def cells(board: boards.Board, line: boards.Line) -> Markup:
 def moment(at: datetime | None) -> str:
     """Return a moment to the minute, in UTC."""
     return "" if at is None else at.strftime("%Y-%m-%d %H:%M UTC")
-
-
-def size(count: int) -> str:
-    """Return a number of bytes."""
-    from pydantic import ByteSize
-
-    return ByteSize(count).human_readable(separator=" ")

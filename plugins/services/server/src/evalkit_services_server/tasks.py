@@ -24,15 +24,9 @@ def add_task(connection: Connection, name: str) -> int:
     """Add the row of an installed task, and return its id; an existing one stays."""
     task = _bind(name)
     code = task.component.name
-    row = {
-        "code": code,
-        "component": name,
-        "input_keys": ["uid", *task.sent_keys],
-        "perf_metric": task.perf_metric,
-        "eval_metrics": [*task.eval_metrics],
-        "delta_metrics": [*task.delta_metrics],
-        "weights": {},
-    }
+    row = dict(code=code, component=name, perf_metric=task.perf_metric, weights={})
+    row |= dict(input_keys=["uid", *task.sent_keys])
+    row |= {key: [*getattr(task, key)] for key in ("eval_metrics", "delta_metrics")}
     statement = insert(connection, TASK).values(row)
     connection.execute(statement.on_conflict_do_nothing(index_elements=["code"]))
     return task_id(connection, code)

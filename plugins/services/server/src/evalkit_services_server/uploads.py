@@ -16,7 +16,7 @@ from gzip import GzipFile
 from io import BufferedReader, RawIOBase
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import anyio
 import pyarrow
@@ -35,14 +35,13 @@ from evalkit.places import join, put
 from evalkit.reporting import count_of, from_pydantic
 from evalkit_services_server import access, requests
 from evalkit_services_server.access import (
-    NotFoundError,
     Principal,
     RequestError,
+    spend,
 )
-from evalkit_services_server.api import one, visible_datasets
 from evalkit_services_server.database import now, writing
 from evalkit_services_server.datasets import stored_dataset
-from evalkit_services_server.limits import spend
+from evalkit_services_server.listings import one, visible_datasets
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import DATASET, MODEL, SUBMISSION
 
@@ -84,13 +83,6 @@ _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 CheckRow = Callable[[dict[str, Any]], Sequence[Violation]]
 """Gives what a row breaks."""
-
-
-class Received(NamedTuple):
-    """What is known of a file of predictions that was received."""
-
-    sha256: str
-    size: int
 
 
 async def upload(
@@ -155,13 +147,13 @@ def submit(
         connection.rollback()
     check = _row_check(settings, dataset)
     with NamedTemporaryFile(prefix="evalkit-upload-", suffix=".jsonl") as kept:
-        received = receive(file, Path(kept.name), check)
-        uri = join(settings.store, f"predictions/{received.sha256}.jsonl")
+        sha256, size = receive(file, Path(kept.name), check)
+        uri = join(settings.store, f"predictions/{sha256}.jsonl")
         put(Path(kept.name), uri)
     with writing(engine) as connection:
         _accept(connection, settings, asking, model_id, dataset_id)
         row = {"model_id": model_id, "dataset_id": dataset_id, "uri": uri}
-        row |= {**received._asdict(), "received": now(connection)}
+        row |= {"sha256": sha256, "size": size, "received": now(connection)}
         made = SUBMISSION.insert().values(row).returning(SUBMISSION.c.id)
         key: int = connection.execute(made).scalar_one()
         requests.request(connection, model_id, dataset_id, key)
@@ -179,7 +171,7 @@ def _accept(
     what = f"model {model_id}"
     model = one(connection, select(MODEL).where(MODEL.c.id == model_id), what)
     if not asking.owns(model["account_id"]):
-        raise NotFoundError(f"{what}: not found")
+        raise RequestError(f"{what}: not found", 404)
     query = visible_datasets(asking).where(DATASET.c.id == dataset_id)
     dataset = one(connection, query, f"dataset {dataset_id}")
     state, access = dataset["round_state"], dataset["access"]
@@ -239,8 +231,8 @@ def _row_check(settings: Settings, dataset: Mapping[str, Any]) -> CheckRow:
     return check
 
 
-def receive(file: Any, path: Path, check: CheckRow) -> Received:
-    """Unpack, check and write a file of predictions."""
+def receive(file: Any, path: Path, check: CheckRow) -> tuple[str, int]:
+    """Unpack, check and write predictions; return their SHA-256 and size."""
     problems, digest, size, rows = list[dict[str, Any]](), hashlib.sha256(), 0, 0
     try:
         with path.open("wb") as kept:
@@ -267,7 +259,7 @@ def receive(file: Any, path: Path, check: CheckRow) -> Received:
         have = "have at least" if len(problems) >= MOST_PROBLEMS else "have"
         message = f"predictions {have} {count_of(len(problems), 'problem')}"
         raise RequestError(message, problems=problems[:MOST_PROBLEMS])
-    return Received(digest.hexdigest(), size)
+    return digest.hexdigest(), size
 
 
 def _lines(file: Any) -> Iterator[tuple[int, bytes]]:

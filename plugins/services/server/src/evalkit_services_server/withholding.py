@@ -57,15 +57,9 @@ def withhold_problems(problems: Iterable[Problem]) -> list[Problem]:
     Missing rows and what metrics did not score are left out. Rules of whole responses
     are, too, as they may quote the example.
     """
-    return [
-        problem._replace(
-            violations=tuple(
-                violation
-                for violation in problem.violations
-                if not violation.field.startswith("(")
-            ),
-            reason=None,
-        )
-        for problem in problems
-        if problem.status in _OF_ROWS
-    ]
+
+    def shown(problem: Problem) -> Problem:
+        kept = (each for each in problem.violations if not each.field.startswith("("))
+        return problem._replace(violations=(*kept,), reason=None)
+
+    return [shown(problem) for problem in problems if problem.status in _OF_ROWS]

@@ -13,14 +13,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evalkit.errors import EvalkitError
-from evalkit_services_server import api, pages
-from evalkit_services_server.access import (
-    FAULTS,
-    SAFE_METHODS,
-    RateLimit,
-    RequestError,
-    explain,
-)
+from evalkit_services_server import access, api, pages
+from evalkit_services_server.access import FAULTS, RateLimit, RequestError, explain
 from evalkit_services_server.api_types import Refusal
 from evalkit_services_server.database import connect, reading
 from evalkit_services_server.settings import Settings
@@ -122,6 +116,6 @@ class _Guarded:
         headers = Headers(scope=scope)
         site = headers.get("origin", f"://{headers.get('host')}").partition("://")[2]
         app = self._app
-        if scope["method"] not in SAFE_METHODS and site != headers.get("host"):
+        if scope["method"] not in access.SAFE_METHODS and site != headers.get("host"):
             app = JSONResponse({"detail": "sent by a page of another site"}, 403)
         await app(scope, receive, send_with_headers)

@@ -33,10 +33,7 @@ _PARAMETERS = {
 
 
 def register(
-    given: Endpoint,
-    task: Mapping[str, Any],
-    settings: Settings,
-    is_administrator: bool,
+    given: Endpoint, task: Mapping[str, Any], settings: Settings, is_administrator: bool
 ) -> dict[str, Any]:
     """Check an endpoint, ask it the task's example, and check what it answers."""
     if not is_administrator:

@@ -23,12 +23,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Engine, delete, select
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
-from evalkit.errors import (
-    AlignmentError,
-    CancelledError,
-    EvalkitError,
-    StorageError,
-)
+from evalkit.errors import AlignmentError, CancelledError, EvalkitError, StorageError
 from evalkit.places import join, local
 from evalkit_models_base import Asked
 from evalkit_services_server import jobs

@@ -12,15 +12,7 @@ from datetime import timedelta
 from threading import Event, Thread
 from typing import NamedTuple, Self
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Engine,
-    RowMapping,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, Engine, RowMapping, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from evalkit.errors import CancelledError
@@ -65,7 +57,7 @@ def claim(engine: Engine, worker: str, lease: float) -> Claim | None:
     """
     with writing(engine) as connection:
         moment = now(connection)
-        is_over = or_(JOB.c.leased_until.is_(None), JOB.c.leased_until <= moment)
+        is_over = JOB.c.leased_until.is_(None) | (JOB.c.leased_until <= moment)
         lose(connection, (JOB.c.state == "running") & is_over)
         query = select(JOB).where(JOB.c.state == "waiting", is_over, ~_lacks_original())
         query = query.order_by(JOB.c.id).limit(1).with_for_update(skip_locked=True)

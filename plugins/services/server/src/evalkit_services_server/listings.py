@@ -9,10 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, Table, case, func, select
 
 from evalkit_services_server.access import Principal, RequestError
-from evalkit_services_server.boards import (
-    newest_states,
-    why_not_scored,
-)
+from evalkit_services_server.boards import newest_states, why_not_scored
 from evalkit_services_server.datasets import newest_of, with_rounds
 from evalkit_services_server.tables import (
     ACCOUNT,

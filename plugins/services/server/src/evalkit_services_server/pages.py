@@ -19,10 +19,7 @@ from starlette.datastructures import UploadFile
 from evalkit.errors import EvalkitError
 from evalkit.runs import Problem
 from evalkit_services_server import access, accounts, api, listings, uploads
-from evalkit_services_server.access import (
-    Principal,
-    RequestError,
-)
+from evalkit_services_server.access import Principal, RequestError
 from evalkit_services_server.api import (
     DATASETS,
     JOBS,

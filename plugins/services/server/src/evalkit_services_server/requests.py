@@ -8,27 +8,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Row,
-    Select,
-    Table,
-    func,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, select
 
 from evalkit_services_server.database import insert, now
-from evalkit_services_server.tables import (
-    DATASET,
-    JOB,
-    MODEL,
-    ROUND,
-    SUBMISSION,
-    TASK,
-)
+from evalkit_services_server.tables import DATASET, JOB, MODEL, ROUND, SUBMISSION, TASK
 
 _NO_ORIGINAL = "it needs predictions for the original dataset first"
 
@@ -43,7 +26,7 @@ def _latest(table: Table, dataset: ColumnElement[int]) -> Any:
 _SUBMISSION = _latest(SUBMISSION, DATASET.c.id)
 _FORMER = _latest(JOB, DATASET.c.id)
 _PENDING = select(JOB.c.id).where(JOB.c.id == _FORMER, JOB.c.ended.is_(None)).exists()
-_IS_OPEN = or_(ROUND.c.state.is_(None), ROUND.c.state == "open")
+_IS_OPEN = ROUND.c.state.is_(None) | (ROUND.c.state == "open")
 
 
 def request_all(connection: Connection, *chosen: ColumnElement[bool]) -> list[int]:
@@ -51,9 +34,9 @@ def request_all(connection: Connection, *chosen: ColumnElement[bool]) -> list[in
 
     The conditions choose models and datasets. The ids of the new jobs are returned.
     """
-    is_allowed = or_(MODEL.c.is_trusted, DATASET.c.access != "inputs-private")
+    is_allowed = MODEL.c.is_trusted | (DATASET.c.access != "inputs-private")
     is_known = (ROUND.c.state == "closed") & _FORMER.is_not(None)
-    pairs = _newest(_PAIRS).where(is_allowed, or_(_IS_OPEN, is_known), *chosen)
+    pairs = _newest(_PAIRS).where(is_allowed, _IS_OPEN | is_known, *chosen)
     return _request(connection, pairs)
 
 
@@ -93,7 +76,7 @@ def end_outdated(connection: Connection, original: str) -> list[str]:
     waiting = JOB.c.dataset_id.in_(outdated), JOB.c.state == "waiting"
     reason = f"{original} has a newer version, from which it is to be perturbed again"
     values = dict(state="failed", ended=now(connection), reason=reason)
-    connection.execute(update(JOB).where(*waiting).values(values))
+    connection.execute(JOB.update().where(*waiting).values(values))
     return [*connection.scalars(select(DATASET.c.name).where(is_outdated).distinct())]
 
 
@@ -131,7 +114,7 @@ _PAIRS = (
 def _newest(pairs: Select[Any]) -> Select[Any]:
     """Keep the newest version of each dataset, if it is not of an older original."""
     newest = select(func.max(DATASET.c.id)).group_by(DATASET.c.name)
-    is_current = or_(DATASET.c.parent_id.is_(None), DATASET.c.parent_id.in_(newest))
+    is_current = DATASET.c.parent_id.is_(None) | DATASET.c.parent_id.in_(newest)
     return pairs.where(DATASET.c.id.in_(newest), is_current)
 
 

@@ -23,14 +23,8 @@ from evalkit.catalog import BoundDataset, Registry, Resolver
 from evalkit.errors import EvalkitError, ObjectExistsError
 from evalkit.places import join, local_file
 from evalkit_commands_publish import Publication, prepare_dataset, publish
+from evalkit_services_server import datasets
 from evalkit_services_server.database import insert, now, reading, writing
-from evalkit_services_server.datasets import (
-    file_name,
-    newest_version,
-    registered,
-    sha256_of,
-    stored_dataset,
-)
 from evalkit_services_server.requests import end_outdated, request_all
 from evalkit_services_server.settings import Settings
 from evalkit_services_server.tables import BOARDS, DATASET, SCAN, TASK
@@ -66,13 +60,14 @@ def scan(engine: Engine, settings: Settings) -> list[ScanOutcome]:
         ScanOutcome(name, REFUSED, str(source))
         if isinstance(source, EvalkitError)
         else add_dataset(engine, settings, name, source)
-        for name, source in registered(settings).items()
+        for name, source in datasets.registered(settings).items()
     ]
     with writing(engine) as connection:
         connection.execute(delete(SCAN))
         at = now(connection)
         rows = [{**outcome._asdict(), "at": at} for outcome in outcomes]
-        connection.execute(SCAN.insert(), rows)
+        if rows:
+            connection.execute(SCAN.insert(), rows)
     return outcomes
 
 
@@ -109,8 +104,10 @@ def add_dataset(
 def _send(
     engine: Engine, settings: Settings, name: str, bound: BoundDataset, staging: Path
 ) -> ScanOutcome:
-    publication = prepare_dataset(bound, settings.store, staging, name=file_name(name))
-    fingerprint = sha256_of(publication.path)
+    publication = prepare_dataset(
+        bound, settings.store, staging, name=datasets.file_name(name)
+    )
+    fingerprint = datasets.sha256_of(publication.path)
     of_version = DATASET.c.name == name, DATASET.c.version == bound.version
     with reading(engine) as connection:
         known = connection.scalar(select(DATASET.c.fingerprint).where(*of_version))
@@ -134,7 +131,7 @@ def _send(
     given = getattr(bound.plugin, "access_type", None)
     board = str(getattr(given, "value", given))
     with writing(engine) as connection:
-        former = newest_version(connection, name)
+        former = datasets.newest_version(connection, name)
         row["access"] = former["access"] if former else settings.access
         row["board"] = board if board in BOARDS else "scoring"
         row["task_id"] = task_id(connection, publication.facts["task"])
@@ -177,21 +174,23 @@ def add_perturbed(
     the task has as a delta metric.
     """
     with reading(engine) as connection:
-        row = newest_version(connection, original)
+        row = datasets.newest_version(connection, original)
     if row is None:
         raise EvalkitError(f"dataset {original!r} is not on this server")
     if row["parent_id"] is not None:
         raise EvalkitError(f"dataset {original!r} is perturbed already")
     name = f"{prefix}-{original}"
-    perturbed = stored_dataset(settings, original, path, name)
-    kept = stored_dataset(settings, original, row["uri"])
+    perturbed = datasets.stored_dataset(settings, original, path, name)
+    kept = datasets.stored_dataset(settings, original, row["uri"])
     with tempfile.TemporaryDirectory(prefix="evalkit-perturbed-") as folder:
         staging = Path(folder)
         (staging / "original").mkdir()
         first = prepare_dataset(kept, settings.store, staging / "original")
-        sent = prepare_dataset(perturbed, settings.store, staging, name=file_name(name))
+        sent = prepare_dataset(
+            perturbed, settings.store, staging, name=datasets.file_name(name)
+        )
         _check_originals(path, sent.path, original, first.path)
-        fingerprint = sha256_of(sent.path)
+        fingerprint = datasets.sha256_of(sent.path)
         version = f"{row['version']}-{fingerprint[:8]}"
         sent = sent._replace(facts={**sent.facts, "version": version})
         uri = send(sent, version)

@@ -34,11 +34,7 @@ from evalkit.errors import EvalkitError
 from evalkit.places import join, put
 from evalkit.reporting import count_of, from_pydantic
 from evalkit_services_server import access, requests
-from evalkit_services_server.access import (
-    Principal,
-    RequestError,
-    spend,
-)
+from evalkit_services_server.access import Principal, RequestError, spend
 from evalkit_services_server.database import now, writing
 from evalkit_services_server.datasets import stored_dataset
 from evalkit_services_server.listings import one, visible_datasets

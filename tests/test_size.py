@@ -49,7 +49,7 @@ DISTRIBUTIONS = {
     "models/http": 366,
     "models/openai": 1_536,
     "schemas/standard": 3_712,
-    "services/server": 5_227,
+    "services/server": 5_178,
     "storage/fsspec": 165,
     "storage/huggingface": 155,
     "storage/s3": 395,

@@ -25,7 +25,7 @@ API_RULES: dict[str, tuple[str, str | None, Any]] = {
     "GET /rounds/{key}": (PUBLIC, "round", None),
     "GET /datasets": (PUBLIC, None, None),
     "GET /datasets/{key}": (PUBLIC, "dataset", None),
-    "PATCH /datasets/{key}": (HOST, "dataset", {"description": "d"}),
+    "PATCH /datasets/{key}": (HOST, "dataset", {"board": "scoring"}),
     "GET /scans": (HOST, None, None),
     "GET /scans/{key}": (HOST, "scan", None),
     "GET /models": (PUBLIC, None, None),

@@ -91,8 +91,9 @@ def waiting_for_predictions(
     takes = DATASET.c.board != "hidden", DATASET.c.access != "inputs-private"
     is_own = MODEL.c.account_id == account_id
     pairs = _newest(_PAIRS).where(is_own, *lacks, *takes, _IS_OPEN)
-    names = [MODEL.c.name.label("model"), DATASET.c.name.label("dataset")]
-    return connection.execute(pairs.with_only_columns(*names, MODEL.c.id)).all()
+    names: list[ColumnElement[Any]]
+    names = [MODEL.c.name.label("model"), DATASET.c.name.label("dataset"), MODEL.c.id]
+    return connection.execute(pairs.with_only_columns(*names)).all()
 
 
 _PAIRS = (

@@ -285,12 +285,13 @@ def test_a_delta_waits_for_the_original_and_names_its_failure(
     assert host.work() == []
     with writing(host.engine) as connection:
         all_of_it = update(DATASET).where(of_one_access(2))
-        connection.execute(all_of_it.values(access="labels-private"))
+        connection.execute(all_of_it.values(access="labels-private", board="hidden"))
     install(version="2")
     again = "perturb it again, as fairness-reviews is of its former version"
     assert host.scan() == {"reviews": ("added", again)}
     assert host.column(JOB.c.id, JOB.c.ended.is_(None)) == []
     assert host.column(DATASET.c.access) == 3 * ["labels-private"]
+    assert host.column(DATASET.c.board) == 3 * ["hidden"]
 
 
 def test_content_that_changes_triggers_nothing_and_a_new_version_does(

@@ -24,8 +24,8 @@ class Site:
     def __init__(self, world: Any) -> None:
         self.world = world
         with writing(world.engine) as connection:
-            for name, role in (("bob", "submitter"), ("host", "administrator")):
-                save_account(connection, name, PASSWORD, role)
+            for name in ("ada", "bob", "host"):
+                save_account(connection, name, PASSWORD)
             connection.execute(update(DATASET).values(description=MARKUP))
         self.model = world.add_model("vader")
         world.submit(self.model, world.predictions["vader"])
@@ -116,6 +116,9 @@ def test_things_of_others_are_as_absent(site: Site) -> None:
         assert bob.get(path).status_code == 404, path
         assert host.get(path).status_code == 200, path
     assert "sample-sentiment" not in bob.get("/models/1").text
+    ada = site.log_in("ada")
+    assert "sample-sentiment" not in ada.get("/jobs").text
+    assert ada.get("/submissions/1").status_code == 404
 
 
 @pytest.mark.parametrize("access", ["labels-private", "inputs-private"])

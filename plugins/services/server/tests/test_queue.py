@@ -4,6 +4,8 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
@@ -13,12 +15,13 @@ import pytest
 from model_servers import Answer, Got, serving
 from postgresql import Cluster, has_postgresql
 from sqlalchemy import select, update
+from sqlalchemy.exc import OperationalError
 
 from evalkit import read_run
-from evalkit_services_server import jobs, requests
+from evalkit_services_server import evaluation, jobs, requests
 from evalkit_services_server.database import now, writing
 from evalkit_services_server.evaluation import sweep
-from evalkit_services_server.tables import BOARD, JOB, RUN, SCORE
+from evalkit_services_server.tables import BOARD, DATASET, JOB, RUN, SCORE
 
 METRICS = """
 import os, sys, time
@@ -180,7 +183,30 @@ def test_models_are_asked(world: Any) -> None:
         is_away.clear()
         expire(world, job)
         assert world.evaluate() == "done"
+        with writing(world.engine) as connection:
+            connection.execute(update(DATASET).values(access="inputs-private"))
+            requests.request(connection, model, world.dataset, again=True)
+        assert world.evaluate() == "failed"
+        assert "only models that the host trusts" in world.rows(JOB)[-1]["reason"]
     assert board(world)["accuracy"][0] == 1
+
+
+def test_what_a_lost_connection_may_have_recorded_is_kept(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def losing(engine: Any) -> Iterator[Any]:
+        with writing(engine) as connection:
+            yield connection
+        monkeypatch.undo()
+        raise OperationalError("COMMIT", {}, Exception("the connection was lost"))
+
+    world.submit(world.add_model("vader"), world.predictions["vader"])
+    monkeypatch.setattr(evaluation, "writing", losing)
+    world.evaluate()
+    [run] = world.rows(RUN)
+    assert world.rows(JOB)[0]["state"] == "done"
+    assert read_run(run["folder"]).scores
 
 
 def run_workers(world: Any, count: int) -> subprocess.Popen[bytes]:

@@ -324,9 +324,8 @@ def change_model(
     with writing(engine) as connection:
         of_key = MODEL.c.id == key
         connection.execute(update(MODEL).where(of_key).values(change.model_dump()))
-        model = MODELS.find(connection, asking, key)
-        requests.request_all(connection, MODEL.c.id == key)
-        return model
+        requests.request_all(connection, of_key)
+        return MODELS.find(connection, asking, key)
 
 
 _OCTETS = {"schema": {"type": "string", "format": "binary"}}

@@ -82,7 +82,8 @@ def evaluate_job(
             return _evaluate(claim, settings, engine, heartbeat)
         except (Exception, SystemExit) as error:
             failure = error
-    remove_attempt(settings, claim.name)
+    if not isinstance(failure, SQLAlchemyError):  # else it may be recorded: see sweep
+        remove_attempt(settings, claim.name)
     with writing(engine) as connection:
         return _give_up(connection, claim, failure)
 
@@ -164,8 +165,8 @@ def _read_subject(connection: Connection, claim: Claim) -> Fields:
     query = select(
         *(MODEL.c.name.label("model"), MODEL.c.endpoint, MODEL.c.task_id),
         *(DATASET.c.name, DATASET.c.uri, DATASET.c.perturbation, *names),
-        *(DATASET.c.parent_id, SUBMISSION.c.uri.label("predictions")),
-        *(TASK.c.code, TASK.c.component, TASK.c.input_keys),
+        *(DATASET.c.parent_id, DATASET.c.access, SUBMISSION.c.uri.label("predictions")),
+        *(TASK.c.code, TASK.c.component, TASK.c.input_keys, MODEL.c.is_trusted),
     )
     query = query.select_from(joined).where(JOB.c.id == claim.job_id)
     return connection.execute(query).mappings().one()
@@ -179,6 +180,8 @@ def _predictions(
     if subject["predictions"] is not None:
         yield local(subject["predictions"])
         return
+    if subject["access"] == "inputs-private" and not subject["is_trusted"]:
+        raise EvalkitError("private inputs: only models that the host trusts are asked")
     with TemporaryDirectory(prefix="evalkit-answers-") as folder:
         asked = copy(dataset)
         vars(asked)["task"] = asked_task(subject)

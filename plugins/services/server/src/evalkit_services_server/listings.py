@@ -84,12 +84,12 @@ def models(_asking: Principal) -> Select[Any]:
 
 def visible_submissions(asking: Principal) -> Select[Any]:
     """Select the submissions of one's own models, or for administrators all."""
-    return _own(asking, select(SUBMISSION).select_from(SUBMISSION.join(MODEL)))
+    return _own(asking, select(SUBMISSION).join(MODEL).join(DATASET))
 
 
 def _own(asking: Principal, rows: Select[Any]) -> Select[Any]:
-    own = MODEL.c.account_id == asking.account_id
-    return rows if asking.is_administrator else rows.where(own)
+    own = MODEL.c.account_id == asking.account_id, DATASET.c.board != "hidden"
+    return rows if asking.is_administrator else rows.where(*own)
 
 
 def list_tasks(connection: Connection) -> list[Fields]:
@@ -176,11 +176,10 @@ def comparable_runs(
     if not asking.is_administrator:
         query = query.where(DATASET.c.access == "open")
     current = select(BOARD.c.run_id).where(BOARD.c.dataset_id == dataset)
-    runs = visible_runs(asking).where(RUN.c.id.in_(current))
-    runs = runs.order_by(MODEL.c.name).limit(_COMPARED)
+    runs = visible_runs(asking).where(RUN.c.id.in_(current)).order_by(MODEL.c.name)
     return {
         "datasets": listed(connection, query),
-        "choices": [] if dataset is None else listed(connection, runs),
+        "choices": [] if dataset is None else listed(connection, runs.limit(_COMPARED)),
     }
 
 

@@ -133,7 +133,8 @@ def _send(
     with writing(engine) as connection:
         former = datasets.newest_version(connection, name)
         row["access"] = former["access"] if former else settings.access
-        row["board"] = board if board in BOARDS else "scoring"
+        own = board if board in BOARDS else "scoring"
+        row["board"] = former["board"] if former else own
         row["task_id"] = task_id(connection, publication.facts["task"])
         row["round_id"] = round_to_join(connection, row["task_id"], bound.round_id)
         added = add_row(connection, row)

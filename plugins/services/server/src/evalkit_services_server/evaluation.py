@@ -341,10 +341,9 @@ def sweep(engine: Engine, settings: Settings) -> list[str]:
     folder = Path(settings.store, "runs")
     written = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     is_recorded = JOB.c.id.in_(select(RUN.c.job_id))
-    kept = select(JOB.c.id, JOB.c.attempt)
-    kept = kept.where(is_recorded | (JOB.c.state == "running"))
+    is_kept = is_recorded | (JOB.c.state == "running")
     with reading(engine) as connection:
-        rows = connection.execute(kept).all()
+        rows = connection.execute(select(JOB.c.id, JOB.c.attempt).where(is_kept)).all()
     orphans = sorted(written - {f"{job_id}-{attempt}" for job_id, attempt in rows})
     for name in orphans:
         LOG.warning("runs/%s: orphan of an attempt that lost its job", name)

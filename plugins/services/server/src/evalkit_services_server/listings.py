@@ -135,8 +135,7 @@ def model_scores(
     scores: dict[int, list[ShownScore]] = {}
     for dataset_id, *row in connection.execute(query):
         scores.setdefault(dataset_id, []).append(ShownScore(*row))
-    newest = _unless_hidden(asking, newest_of(model["task_id"]))
-    datasets = listed(connection, newest)
+    datasets = listed(connection, _unless_hidden(asking, newest_of(model["task_id"])))
     states = newest_states(connection, [model["id"]], {each["id"] for each in datasets})
     for dataset in datasets:
         key, access = dataset["id"], dataset["access"]

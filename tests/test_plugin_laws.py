@@ -32,6 +32,7 @@ ROWS = [
     {"id": "1", "l": [{"b": 1}, {"b": 2}], "c": "x", "n": {"m": 1}},
     {"id": "2", "l": [{"b": 3}], "c": "y", "n": {"m": None}},
 ]
+PARTS = [{"id": "1", "responses": [{"_response_index_": 0, "start": 3}]}]
 DROP = {"kind": "Drop", "configuration": {"fields": ["b"]}}
 RENAME = {"kind": "Rename", "configuration": {"c": "d"}}
 
@@ -45,9 +46,14 @@ def of_texts(*texts: str, configuration: Any = None, **more: Any) -> dict[str, A
 
 
 ADAPTERS: Mapping[str, Mapping[str, Any]] = {
+    "check-argmax": of_rows(broken=[{"label": "a", "prob": {"a": 0.1, "b": 0.9}}]),
     "drop": of_rows({"fields": ["c"]}, broken=[3]),
+    "embed-index": of_rows(
+        {"collections": ["l"], "index": {"k": None}}, broken=[{"l": 3}]
+    ),
     "explode-collections": of_rows({"collections": ["l"]}, broken=[{"l": 3}]),
     "flatten-hierarchy": of_rows(),
+    "gather-responses": of_rows(broken=[{"responses": [3]}]) | {"rows": PARTS},
     "map": of_rows({"collections": ["l"], "adapter": DROP}, broken=[{"l": {}}]),
     "map-fields": of_rows({"c": "d"}, broken=[3]),
     "normalise-labels": of_rows({"field": "c"}),
@@ -70,8 +76,8 @@ ADAPTERS: Mapping[str, Mapping[str, Any]] = {
     "strip": of_texts(" a "),
     "without-thinking": of_texts("<think>a</think> b"),
 }
-OF_FILES = ("dynabench", "helm", "hf-dataset", "inspect", "lm-eval")
-"""Beginnings of the names of those that need files, which their own tests have."""
+OF_FILES = ("dynabench", "file-upload", "helm", "hf-dataset", "inspect", "lm-eval")
+"""Beginnings of the names of those that need files, or whose rows hold bytes."""
 
 
 def names(kind: str) -> list[str]:

@@ -22,14 +22,14 @@ VIOLATIONS = (
     ),
     Violation(
         "adapters-02",
-        "adapters/explode-collections",
+        "adapters/number-rows",
         "`adapt_frame` gives the rows that `adapt_row` gives",
         f"{ADAPTER}.adapt_frame",
         (
             change(
-                "explode.py",
-                "pl.int_ranges(0, lengths[0].cast(pl.Int64), eager=True)",
-                "pl.int_ranges(1, lengths[0].cast(pl.Int64) + 1, eager=True)",
+                "fields.py",
+                "(numbers + self.shift).alias(self.field)",
+                "(numbers + self.shift + 1).alias(self.field)",
             ),
         ),
     ),

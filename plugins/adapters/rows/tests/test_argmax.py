@@ -28,11 +28,11 @@ def test_another_label_is_refused_with_its_line_and_field() -> None:
     prob = {"positive": 0.2, "neutral": 0.5, "negative": 0.3}
     rows = [{"id": "0", "label": "neutral", "prob": prob}]
     rows.append({"id": "1", "label": "positive", "prob": prob})
-    options: dict[str, Any] = {"on_missing": "wrong"}
-    plain = evaluate(data, task="sentiment", predictions=rows, **options)
-    assert plain.record.counts.unreadable == 0
-    checked = Rows(adapters={"predictions": CHECK})
-    found = evaluate(data, task="sentiment", predictions=rows, rows=checked, **options)
+    checked: Any = {
+        "rows": Rows(adapters={"predictions": CHECK}),
+        "on_missing": "wrong",
+    }
+    found = evaluate(data, task="sentiment", predictions=rows, **checked)
     assert found.record.counts.unreadable == 1
     (problem,) = [each for each in found.problems if each.status == "unreadable"]
     (violation,) = problem.violations

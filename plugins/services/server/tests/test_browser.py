@@ -64,7 +64,7 @@ def test_a_submitter_uploads_follows_and_compares(world: Any, browser: Any) -> N
         page.select_option("#field-first", "1")
         page.select_option("#field-second", "2")
         page.click("button:has-text('Compare')")
-        assert page.inner_text("h1") == "vader and mine"
+        assert page.inner_text("h1") == "vader and mine on sample-sentiment"
         page.wait_for_selector("h2:has-text('Comparison')")
         page.click("text=Log out bob")
         page.wait_for_selector("text=Log in")

@@ -1,6 +1,7 @@
 """Plugins in files that no package holds, named on the command line."""
 
 import json
+import os
 import re
 import shutil
 import warnings
@@ -444,6 +445,8 @@ def test_a_file_names_no_code_that_the_command_does_not_name(
 def test_a_project_adds_a_metric_of_a_file_only_where_that_is_named(
     folder: Path, invoke: Invoke, name: str, options: tuple[str, ...]
 ) -> None:
+    (folder / (here := f"{name[:3]}{len(options)}")).mkdir()
+    os.chdir(here)  # pytest reuses folders, and what is read of a project is kept
     Path("own.py").write_text(f"open('ran', 'a').close()\n{FILE}", encoding="utf-8")
     declare(f'{GLAD}[tool.evalkit.tasks.sentiment]\neval_metrics = ["{name}"]\n')
     with warnings.catch_warnings(record=True) as caught:

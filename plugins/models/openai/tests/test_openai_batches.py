@@ -288,7 +288,7 @@ def test_replies_that_could_not_be_kept_are_not_paid_for_again(
         raise StorageError("the disk is full")
 
     with monkeypatch.context() as broken:
-        broken.setattr(ReplyCache, "put_all", full)
+        broken.setattr(ReplyCache, "keep", full)
         for _ in range(2):
             with pytest.raises(StorageError, match="the disk is full"):
                 ask_about(server, ["a", "b"])
